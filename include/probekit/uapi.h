@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The wire format between the engine (kmod/), handlers (bpf/) and user space.
+ *
+ * Fixed-width types only: no bool, enum, long or pointer crosses this line,
+ * fields are naturally aligned and padding is spelled out. Append, never
+ * reorder; bump PROBEKIT_ABI_MINOR when appending, PROBEKIT_ABI_MAJOR otherwise.
+ *
+ * Every ioctl argument begins with its own size. An older engine accepts a
+ * larger structure whose unknown tail is zero, a newer one zero-fills a
+ * smaller structure; so either side may grow alone.
+ */
+#ifndef PROBEKIT_UAPI_H
+#define PROBEKIT_UAPI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#endif
+
+#define PROBEKIT_ABI_MAJOR	1
+#define PROBEKIT_ABI_MINOR	0
+
+#define PROBEKIT_DEVICE		"/dev/probekit"
+
+/* What carries a probe; also the bit number in probekit_info.kinds. */
+#define PROBEKIT_KIND_FPROBE	1
+
+/* Most targets in one set, and most bytes of entry data in one call. */
+#define PROBEKIT_MAX_TARGETS	(1U << 20)
+#define PROBEKIT_MAX_ENTRY_DATA	4096U
+/* Most calls of one probe that may be in flight at once. */
+#define PROBEKIT_MAX_ACTIVE	(1U << 20)
+
+/* Answer of PROBEKIT_IOC_INFO: what this engine is and can do. */
+struct probekit_info {
+	__u32 size;		/* in: sizeof(struct probekit_info) */
+	__u32 abi_major;
+	__u32 abi_minor;
+	__u32 kinds;		/* bit mask of 1 << PROBEKIT_KIND_* */
+	__u32 max_targets;
+	__u32 max_entry_data;
+	__u32 max_active;
+	__u32 probes;		/* live probes of the whole machine */
+};
+
+/* One function to probe. Its index in the array is probekit_call.target. */
+struct probekit_target {
+	__u64 address;		/* of the function, or of its ftrace location */
+	__u64 cookie;		/* handed to the handlers, the engine ignores it */
+};
+
+/* Why a target cannot be probed, or PROBEKIT_TARGET_OK. */
+#define PROBEKIT_TARGET_OK		0
+#define PROBEKIT_TARGET_NOT_TRACEABLE	1	/* no ftrace location there */
+#define PROBEKIT_TARGET_DUPLICATE	2	/* named earlier in the same set */
+
+/*
+ * Argument of PROBEKIT_IOC_TARGETS, which returns the descriptor of a new
+ * target set. Refused targets keep their index and are never hit.
+ */
+struct probekit_targets {
+	__u32 size;		/* in: sizeof(struct probekit_targets) */
+	__u32 kind;		/* in: PROBEKIT_KIND_* */
+	__u32 flags;		/* in: zero */
+	__u32 count;		/* in: entries of both arrays */
+	__u64 targets;		/* in: address of struct probekit_target[count] */
+	__u64 verdicts;		/* in: address of __u32[count], or zero */
+	__u32 accepted;		/* out: targets that can be probed */
+	__u32 reserved;		/* zero */
+};
+
+/* Life of the probe over a target set. */
+#define PROBEKIT_STATE_IDLE		0	/* never attached */
+#define PROBEKIT_STATE_ATTACHING	1
+#define PROBEKIT_STATE_LIVE		2
+#define PROBEKIT_STATE_DETACHED		3	/* the counters are final */
+
+/*
+ * Answer of PROBEKIT_IOC_STATS on a target set: the counters of its probe,
+ * also after the probe has gone. For a probe with an exit handler
+ *
+ *	entries = exits + in_flight + cancelled + every missed_*
+ *
+ * and without one, entries = handled + missed_recursion.
+ */
+struct probekit_stats {
+	__u32 size;		/* in: sizeof(struct probekit_stats) */
+	__u32 state;		/* PROBEKIT_STATE_* */
+	__u32 accepted;		/* targets of the set that can be probed */
+	__u32 attached;		/* targets attached so far */
+	__u64 entries;		/* calls of the targets, missed ones included */
+	__u64 handled;		/* calls whose entry handler ran or was not needed */
+	__u64 exits;		/* calls whose exit handler ran */
+	__u64 cancelled;	/* the entry handler returned non-zero: no exit wanted */
+	__u64 in_flight;	/* entered, not returned yet; final after detach */
+	__u64 missed_recursion;	/* called by a handler, or while one was running */
+	__u64 missed_storage;	/* more than nr_maxactive calls in flight */
+	__u64 missed_swapped;	/* handlers were swapped between entry and exit */
+	__u64 missed_exit;	/* the exit came while a handler was running */
+	__u32 maxactive;	/* calls that may be in flight at once */
+	__u32 peak_active;	/* most calls ever in flight at once, as sampled */
+};
+
+#define PROBEKIT_IOC_MAGIC	'p'
+/* On the device. */
+#define PROBEKIT_IOC_INFO	_IO(PROBEKIT_IOC_MAGIC, 0xe0)
+#define PROBEKIT_IOC_TARGETS	_IO(PROBEKIT_IOC_MAGIC, 0xe1)
+/* On a target set. */
+#define PROBEKIT_IOC_STATS	_IO(PROBEKIT_IOC_MAGIC, 0xe8)
+
+#endif /* PROBEKIT_UAPI_H */
