@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the latency handlers gather per target and CPU; read by the command. */
 #ifndef PROBEKIT_LATENCY_H
 #define PROBEKIT_LATENCY_H
