@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only place that knows how kernels and architectures differ.
+ */
+#ifndef PROBEKIT_COMPAT_H
+#define PROBEKIT_COMPAT_H
+
+#include <linux/fprobe.h>
+#include <linux/uaccess.h>
+#include <asm/ibt.h>
+
+/*
+ * The ftrace location of the function at @address, or @address itself if that
+ * is one. With IBT a function begins with endbr64, live or sealed, and the
+ * ftrace location follows. Return zero if there is no kernel text.
+ */
+static inline unsigned long probekit_ftrace_location(unsigned long address)
+{
+	u32 insn;
+
+	if (copy_from_kernel_nofault(&insn, (void *)address, sizeof(insn)))
+		return 0;
+	return is_endbr(insn) ? address + ENDBR_INSN_SIZE : address;
+}
+
+/*
+ * How many calls hold storage of @fp now. Tasks that die inside a probed
+ * function give their storage back without a word to us; this sees it.
+ */
+static inline u32 probekit_fprobe_active(struct fprobe *fp)
+{
+	struct objpool_head *pool = &fp->rethook->pool;
+	u32 idle = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct objpool_slot *slot = pool->cpu_slots[cpu];
+
+		if (slot)
+			idle += READ_ONCE(slot->last) - READ_ONCE(slot->head);
+	}
+	return idle < pool->nr_objs ? pool->nr_objs - idle : 0;
+}
+
+#endif /* PROBEKIT_COMPAT_H */

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Probes: made when a link is created, gone when it is. Nothing here runs on
+ * a hit.
+ */
+#include <linux/bpf.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "engine.h"
+
+DEFINE_MUTEX(probekit_lock);
+
+static LIST_HEAD(probes);
+static unsigned int nr_probes;
+
+/* Calls in flight that are allowed where the user does not say: a few MB. */
+#define DEFAULT_ACTIVE		16384U
+#define DEFAULT_STORAGE		(8U << 20)
+#define DEFAULT_ACTIVE_MIN	1024U
+
+static struct probekit_probe *find_probe(const void *kdata, const struct bpf_link *link)
+{
+	struct probekit_probe *probe;
+
+	lockdep_assert_held(&probekit_lock);
+	list_for_each_entry(probe, &probes, node)
+		if (link ? probe->link == link : !probe->link && probe->kdata == kdata)
+			return probe;
+	return NULL;
+}
+
+static void free_handlers(struct probekit_handlers *handlers)
+{
+	if (!handlers)
+		return;
+	if (handlers->entry)
+		bpf_prog_put(handlers->entry);
+	if (handlers->exit)
+		bpf_prog_put(handlers->exit);
+	kfree(handlers);
+}
+
+static struct probekit_handlers *make_handlers(const struct probekit_fprobe *ops, u32 generation)
+{
+	struct probekit_handlers *handlers = kzalloc(sizeof(*handlers), GFP_KERNEL_ACCOUNT);
+
+	if (!handlers)
+		return NULL;
+	handlers->ops = ops;
+	handlers->entry = probekit_struct_ops_program(ops, false);
+	handlers->exit = probekit_struct_ops_program(ops, true);
+	handlers->generation = generation;
+	return handlers;
+}
+
+static u32 default_maxactive(u32 entry_data_size)
+{
+	return clamp(DEFAULT_STORAGE / (entry_data_size + 128), DEFAULT_ACTIVE_MIN, DEFAULT_ACTIVE);
+}
+
+static void free_probe(struct probekit_probe *probe)
+{
+	free_handlers(rcu_dereference_protected(probe->handlers, true));
+	kfree_rcu(probe, rcu);
+}
+
+static struct probekit_probe *make_probe(const struct probekit_fprobe *ops, struct bpf_link *link,
+					 struct probekit_target_set *set)
+{
+	struct probekit_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL_ACCOUNT);
+	struct probekit_handlers *handlers;
+
+	if (!probe)
+		return NULL;
+	handlers = make_handlers(ops, 0);
+	if (!handlers) {
+		kfree(probe);
+		return NULL;
+	}
+	RCU_INIT_POINTER(probe->handlers, handlers);
+	probe->counters = set->counters;
+	probe->table = set->table;
+	probe->shift = set->shift;
+	probe->entry_data_size = ops->entry_data_size;
+	probe->maxactive = ops->nr_maxactive ?: default_maxactive(ops->entry_data_size);
+	/* The limit is exact to a batch per CPU; a small one wants to be exact. */
+	probe->batch = clamp(probe->maxactive / (8 * num_possible_cpus()), 1U, 32U);
+	probe->link = link;
+	probe->kdata = ops;
+	probe->targets = set;
+	return probe;
+}
+
+static void reset_counters(struct probekit_target_set *set)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(set->counters, cpu), 0, sizeof(*set->counters));
+	set->attached = 0;
+	set->peak_active = 0;
+	set->nmissed = 0;
+}
+
+/* Leaves the last counters of a probe that is armed no more in its set. */
+static void retire(struct probekit_probe *probe)
+{
+	struct probekit_target_set *set = probe->targets;
+
+	s64 active = atomic_read(&probe->active);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		active += per_cpu_ptr(set->counters, cpu)->active;
+	set->nmissed = probe->fp.nmissed;
+	set->peak_active = max_t(s64, active, atomic_read(&probe->peak_active));
+	/* Readers of the counters take either these or the probe's. */
+	rcu_assign_pointer(set->probe, NULL);
+	WRITE_ONCE(set->state, PROBEKIT_STATE_DETACHED);
+}
+
+static int arm(struct probekit_probe *probe, bool exit_handler)
+{
+	struct probekit_target_set *set = probe->targets;
+	int err;
+
+	lockdep_assert_held(&probekit_lock);
+	if (rcu_access_pointer(set->probe))
+		return -EBUSY;
+	reset_counters(set);
+	rcu_assign_pointer(set->probe, probe);
+	set->maxactive = exit_handler ? probe->maxactive : 0;
+	WRITE_ONCE(set->state, PROBEKIT_STATE_ATTACHING);
+	err = probekit_fprobe_arm(probe, exit_handler);
+	if (err) {
+		retire(probe);
+		return err;
+	}
+	WRITE_ONCE(set->state, PROBEKIT_STATE_LIVE);
+	list_add_tail(&probe->node, &probes);
+	nr_probes++;
+	return 0;
+}
+
+/**
+ * probekit_probe_attach() - make a probe of handlers and the set they name
+ * @ops: handlers, which live as long as @link
+ * @link: what the probe belongs to, or NULL
+ *
+ * Return: zero; -EPERM; -EBADF where targets_fd is not a target set; -ENOENT
+ * where the set has no target that can be probed; -EBUSY where another probe
+ * is over the set; -EINTR; -ENOMEM; -errno of the kernel.
+ */
+int probekit_probe_attach(const struct probekit_fprobe *ops, struct bpf_link *link)
+{
+	struct probekit_target_set *set;
+	struct probekit_probe *probe;
+	int err;
+
+	err = probekit_may_probe();
+	if (err)
+		return err;
+	set = probekit_targets_get_by_fd(ops->targets_fd);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = -ENOENT;
+	if (!set->accepted)
+		goto put_set;
+	err = -ENOMEM;
+	probe = make_probe(ops, link, set);
+	if (!probe)
+		goto put_set;
+
+	err = mutex_lock_killable(&probekit_lock);
+	if (!err) {
+		err = arm(probe, ops->exit_handler);
+		mutex_unlock(&probekit_lock);
+	}
+	if (!err)
+		return 0;
+	free_probe(probe);
+put_set:
+	probekit_targets_put(set);
+	return err;
+}
+
+/**
+ * probekit_probe_detach() - end a probe
+ * @kdata: its first handlers
+ * @link: its link, or NULL
+ *
+ * When this returns no handler runs and the counters of its set are final.
+ */
+void probekit_probe_detach(const void *kdata, struct bpf_link *link)
+{
+	struct probekit_probe *probe;
+
+	mutex_lock(&probekit_lock);
+	probe = find_probe(kdata, link);
+	if (probe) {
+		list_del(&probe->node);
+		nr_probes--;
+		probekit_fprobe_disarm(probe);
+		retire(probe);
+	}
+	mutex_unlock(&probekit_lock);
+	if (!probe)
+		return;
+	probekit_targets_put(probe->targets);
+	free_probe(probe);
+}
+
+/* New handlers serve the storage and the registration that are there. */
+static int check_swap(const struct probekit_probe *probe, const struct probekit_fprobe *ops)
+{
+	struct probekit_target_set *set;
+
+	if (!ops->exit_handler != !probe->fp.exit_handler ||
+	    ops->entry_data_size > probe->entry_data_size ||
+	    (ops->nr_maxactive && ops->nr_maxactive != probe->maxactive))
+		return -EINVAL;
+	if (!ops->targets_fd)
+		return 0;
+	set = probekit_targets_get_by_fd(ops->targets_fd);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	probekit_targets_put(set);
+	return set == probe->targets ? 0 : -EINVAL;
+}
+
+/**
+ * probekit_probe_swap() - replace the handlers of a live probe
+ * @ops: new handlers over the same targets: an exit handler if and only if
+ *	there was one, no more entry data than before, targets_fd zero or the
+ *	same set
+ * @link: link of the probe
+ *
+ * No call is seen by neither generation. A call that the old handlers saw
+ * enter is not shown to the new exit handler, which could not read its entry
+ * data: it is counted as missed_swapped.
+ *
+ * Return: zero, -ENOENT, -EINVAL, -ENOMEM, -EPERM.
+ */
+int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link)
+{
+	struct probekit_handlers *old = NULL, *new;
+	struct probekit_probe *probe;
+	int err;
+
+	err = probekit_may_probe();
+	if (err)
+		return err;
+	mutex_lock(&probekit_lock);
+	probe = find_probe(NULL, link);
+	if (!probe) {
+		err = -ENOENT;
+		goto unlock;
+	}
+	err = check_swap(probe, ops);
+	if (err)
+		goto unlock;
+	old = rcu_dereference_protected(probe->handlers, lockdep_is_held(&probekit_lock));
+	new = make_handlers(ops, old->generation + 1);
+	if (!new) {
+		old = NULL;
+		err = -ENOMEM;
+		goto unlock;
+	}
+	rcu_assign_pointer(probe->handlers, new);
+	synchronize_rcu();
+unlock:
+	mutex_unlock(&probekit_lock);
+	free_handlers(old);
+	return err;
+}
+
+unsigned int probekit_probe_count(void)
+{
+	return READ_ONCE(nr_probes);
+}
+
+/* Reads what only the probe itself knows, while it is there. */
+static void read_live(struct probekit_target_set *set, struct probekit_stats *stats,
+		      s64 active, u64 *nmissed)
+{
+	struct probekit_probe *probe;
+
+	rcu_read_lock();
+	probe = rcu_dereference(set->probe);
+	if (probe) {
+		*nmissed = READ_ONCE(probe->fp.nmissed);
+		active += atomic_read(&probe->active);
+		stats->peak_active = max_t(s64, active, atomic_read(&probe->peak_active));
+	} else {
+		*nmissed = set->nmissed;
+		stats->peak_active = set->peak_active;
+	}
+	rcu_read_unlock();
+}
+
+/**
+ * probekit_probe_stats() - counters of the probe over a set, live or gone
+ * @set: the set
+ * @stats: where to; zero but for the size
+ *
+ * Takes no lock: whoever attaches holds it all along, and progress is to be
+ * seen meanwhile.
+ */
+void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats *stats)
+{
+	u64 left = 0, nmissed;
+	s64 active = 0;
+	int cpu;
+
+	stats->state = READ_ONCE(set->state);
+	stats->accepted = set->accepted;
+	stats->attached = READ_ONCE(set->attached);
+	stats->maxactive = READ_ONCE(set->maxactive);
+	for_each_possible_cpu(cpu) {
+		struct probekit_counters *c = per_cpu_ptr(set->counters, cpu);
+
+		stats->exits += READ_ONCE(c->exits);
+		stats->cancelled += READ_ONCE(c->cancelled);
+		stats->missed_recursion += READ_ONCE(c->missed_recursion);
+		stats->missed_storage += READ_ONCE(c->missed_storage);
+		stats->missed_swapped += READ_ONCE(c->missed_swapped);
+		stats->missed_exit += READ_ONCE(c->missed_exit);
+	}
+	/* Entries last: a call that returns meanwhile stays in flight here. */
+	smp_rmb();
+	for_each_possible_cpu(cpu) {
+		struct probekit_counters *c = per_cpu_ptr(set->counters, cpu);
+
+		stats->entries += READ_ONCE(c->entries);
+		active += READ_ONCE(c->active);
+	}
+	read_live(set, stats, active, &nmissed);
+
+	stats->handled = stats->entries - stats->missed_recursion - stats->missed_storage;
+	left = stats->exits + stats->cancelled + stats->missed_recursion + stats->missed_storage +
+	       stats->missed_swapped + stats->missed_exit;
+	if (stats->maxactive && stats->entries > left)
+		stats->in_flight = stats->entries - left;
+	/*
+	 * What fprobe refused itself: storage never runs out below it, so this
+	 * is recursion, of our handlers or of another tracer's.
+	 */
+	stats->entries += nmissed;
+	stats->missed_recursion += nmissed;
+}
