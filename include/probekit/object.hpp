@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +15,13 @@
 #include <vector>
 
 namespace probekit {
+
+/// Receives what libbpf and the verifier have to say, a line or more at a time.
+using LogSink = std::function<void(std::string_view)>;
+
+/// Sets where the library's log goes, for the whole process; an empty sink
+/// drops it, which is the default. Set it before anything else.
+void set_log_sink(LogSink sink);
 
 namespace detail {
 struct ObjectState;
@@ -75,6 +82,12 @@ class Object {
   /// Attaches a probe. Blocks until every target is attached; a signal that is
   /// handled without SA_RESTART interrupts it (Error with EINTR).
   Link attach(std::string_view probe);
+
+  /// Replaces the handlers of a live probe by those of `probe` of this object,
+  /// at once and without a gap. The new handlers serve the storage that is
+  /// there: an exit handler if and only if there was one, and no more entry
+  /// data. The link keeps this object alive from now on, too.
+  void swap(Link& link, std::string_view probe);
 
   /// One entry of a per-CPU map: the value of every possible CPU.
   template <typename T>
