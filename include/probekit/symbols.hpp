@@ -2,7 +2,10 @@
 #ifndef PROBEKIT_SYMBOLS_HPP
 #define PROBEKIT_SYMBOLS_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,51 +13,94 @@
 
 namespace probekit {
 
-/// A kernel function under one of its names.
+/// A kernel function under one of its names. The names belong to the
+/// SymbolTable that the function came from: they are valid as long as that
+/// table, or a copy of it, lives.
 struct Function {
-  std::string_view name;     ///< as the kernel's symbol table spells it
-  std::string_view module;   ///< empty for the kernel itself
-  std::uint64_t address = 0; ///< of the function, not of its ftrace location
+  std::string_view name;       ///< as the kernel's symbol table spells it
+  std::string_view module;     ///< empty for the kernel itself
+  std::uint64_t address = 0;   ///< of the function; what the engine is given
+  std::uint64_t location = 0;  ///< where ftrace attaches, zero: nowhere
 };
 
-/// Why a function cannot be probed.
+/// Where an address lies.
+struct Place {
+  std::string_view name;     ///< symbol at or before the address
+  std::string_view module;   ///< empty for the kernel itself
+  std::uint64_t offset = 0;  ///< bytes from the symbol to the address
+};
+
+/// Why a function cannot be probed, or is not unless forced.
 enum class Refusal {
   none,           ///< it can
-  not_traceable,  ///< compiled without an ftrace location: notrace, assembly
-  blacklisted,    ///< on the kernel's kprobes blacklist
+  not_traceable,  ///< no ftrace location: notrace code, assembly
+  init,           ///< in a section that the kernel discarded after boot
+  blacklisted,    ///< on the kernel's kprobes blacklist: no kprobe there
   excluded,       ///< handlers run on it, see exclusions()
-  ambiguous_init, ///< in a section that the kernel discards after boot
 };
 
-/// A sentence for people: why, and what that means.
+/// A sentence for people, without a full stop: why, and what that means. The
+/// text is static.
 std::string_view to_string(Refusal refusal) noexcept;
 
 /// The functions of a kernel: its symbol table matched with what ftrace can
-/// attach to. Immutable, and safe to read from several threads.
+/// attach to. Immutable; copies are cheap and share their storage; safe to use
+/// from several threads.
+///
+/// Functions are text symbols of the kernel and of its modules. Left out, as
+/// nobody calls them: the padding before functions (`__pfx_`, `__cfi_`), the
+/// cold parts that the compiler splits off (`.cold`), BPF programs, and the
+/// trampolines of ftrace and kprobes.
 class SymbolTable {
  public:
   /// Reads the running kernel: /proc/kallsyms, and
   /// available_filter_functions_addrs and the kprobes blacklist in tracefs and
-  /// debugfs. Throws UnsupportedError where the addresses are hidden or
-  /// tracefs cannot be read.
+  /// debugfs. The blacklist may be missing. Throws UnsupportedError where the
+  /// addresses are hidden or tracefs cannot be read.
   static SymbolTable of_running_kernel();
 
-  /// From the texts of those three files (recorded ones, in tests).
+  /// From the texts of those three files (recorded ones, in tests). Lines that
+  /// are not in the kernel's format are skipped. Throws UnsupportedError when
+  /// every address in `kallsyms` is zero, which is how the kernel hides them.
   SymbolTable(std::string kallsyms, std::string_view filter_functions,
               std::string_view blacklist);
 
-  /// Every function symbol, sorted by address, aliases side by side.
+  /// Every function, sorted by address, aliases side by side in the order in
+  /// which the kernel lists them.
   std::span<const Function> functions() const noexcept;
 
-  /// Every symbol called `name`: static functions may repeat, and modules may
-  /// have the same names.
+  /// Every function called `name`: static functions may repeat, and modules
+  /// may have the same names. One pass over the table per call.
   std::vector<Function> find(std::string_view name) const;
 
-  /// Why `function` cannot be probed, or Refusal::none.
-  Refusal refusal(const Function& function) const;
+  /// The names of the function at `address` (of the function or of its ftrace
+  /// location): empty when there is none.
+  std::span<const Function> aliases(std::uint64_t address) const noexcept;
+
+  /// The alias under which ftrace lists the function, else the first one.
+  /// `aliases` is what aliases() returned, and not empty.
+  const Function& preferred(std::span<const Function> aliases) const noexcept;
+
+  /// The text symbol, of any kind, that `address` lies in: also cold parts,
+  /// BPF programs and trampolines. Nothing for addresses below the first.
+  std::optional<Place> place_of(std::uint64_t address) const noexcept;
+
+  /// Why ftrace cannot attach to `function`, or Refusal::none: not_traceable
+  /// or init.
+  Refusal refusal(const Function& function) const noexcept;
+
+  /// On the kernel's kprobes blacklist? That binds kprobes and kretprobes;
+  /// ftrace, and so fprobe, attaches to such functions all the same.
+  bool blacklisted(std::uint64_t address) const noexcept;
 
   /// The known name that is closest to `name`, or empty when none is close.
+  /// Names that can be probed win over names that cannot.
   std::string_view closest(std::string_view name) const;
+
+ private:
+  struct State;
+
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace probekit
