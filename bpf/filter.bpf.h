@@ -36,9 +36,9 @@ static __always_inline bool filter_matches(void)
 	if (filter_tgid || filter_tid || filter_comm[0]) {
 		const struct task_struct *task = bpf_get_current_task_btf();
 
-		if (filter_tgid && task->tgid != filter_tgid)
+		if (filter_tgid && (__u32)task->tgid != filter_tgid)
 			return false;
-		if (filter_tid && task->pid != filter_tid)
+		if (filter_tid && (__u32)task->pid != filter_tid)
 			return false;
 		if (filter_comm[0] && !filter_comm_matches(task))
 			return false;
