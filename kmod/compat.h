@@ -6,6 +6,7 @@
 #define PROBEKIT_COMPAT_H
 
 #include <linux/fprobe.h>
+#include <linux/preempt.h>
 #include <linux/uaccess.h>
 #include <asm/ibt.h>
 
@@ -22,6 +23,12 @@ static inline unsigned long probekit_ftrace_location(unsigned long address)
 		return 0;
 	return is_endbr(insn) ? address + ENDBR_INSN_SIZE : address;
 }
+
+/*
+ * The preempt count and what else the kernel keeps in the same word: never
+ * zero while preemption is off, and a load cheaper than preempt_count().
+ */
+#define probekit_preempt_count()	this_cpu_read(pcpu_hot.preempt_count)
 
 /*
  * How many calls hold storage of @fp now. Tasks that die inside a probed

@@ -10,29 +10,16 @@
 #include <linux/filter.h>
 #include <linux/preempt.h>
 
+#include "compat.h"
 #include "engine.h"
-
-/* A call as its handler sees it, and what the engine's kfuncs know besides. */
-struct probekit_hit {
-	struct probekit_call call;
-	void *data;		/* entry data of the call, or NULL */
-	u32 data_size;
-};
 
 /*
  * Process, softirq, hardirq and NMI may nest on a CPU, and each may run one
- * handler at a time. A handler notes the preempt count that it runs with;
- * contexts are compared only when another handler is already running, so the
- * usual hit pays for neither.
+ * handler at a time. While a handler runs, this is the preempt count that it
+ * runs with (not zero: preemption is off); contexts are compared only when
+ * another one is running already, so the usual hit pays for neither.
  */
-#define PROBEKIT_CONTEXTS	4
-
-struct probekit_guard {
-	u32 depth;
-	u32 preempt[PROBEKIT_CONTEXTS];
-};
-
-DECLARE_PER_CPU(struct probekit_guard, probekit_guard);
+DECLARE_PER_CPU(u32, probekit_running);
 
 static __always_inline unsigned int probekit_context_of(u32 preempt)
 {
@@ -41,96 +28,75 @@ static __always_inline unsigned int probekit_context_of(u32 preempt)
 	       !!(preempt & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET));
 }
 
-static __always_inline bool probekit_guard_recursion(u32 depth)
+/*
+ * Return: may a handler run here; if so, probekit_guard_leave() must follow
+ * with the same @outer. An interrupt anywhere in here leaves the variable as it
+ * found it.
+ */
+static __always_inline bool probekit_guard_enter(u32 *outer)
 {
-	unsigned int context = probekit_context_of(preempt_count());
-	u32 i;
+	u32 preempt = probekit_preempt_count();
 
-	if (depth >= PROBEKIT_CONTEXTS)
-		return true;
-	for (i = 0; i < depth; i++)
-		if (probekit_context_of(this_cpu_read(probekit_guard.preempt[i])) == context)
-			return true;
-	return false;
+	*outer = this_cpu_read(probekit_running);
+	/* Contexts only nest upwards, so the latest is the highest. */
+	if (unlikely(*outer) && probekit_context_of(preempt) <= probekit_context_of(*outer))
+		return false;
+	this_cpu_write(probekit_running, preempt);
+	barrier();
+	return true;
 }
 
-/* Returns the depth to hand to probekit_guard_leave(), or -1 on recursion. */
-static __always_inline int probekit_guard_enter(void)
-{
-	u32 depth = this_cpu_read(probekit_guard.depth);
-
-	if (unlikely(depth) && probekit_guard_recursion(depth))
-		return -1;
-	/* An interrupt between these lines leaves depth as it found it. */
-	this_cpu_write(probekit_guard.preempt[depth], preempt_count());
-	barrier();
-	this_cpu_write(probekit_guard.depth, depth + 1);
-	barrier();
-	return depth;
-}
-
-static __always_inline void probekit_guard_leave(int depth)
+static __always_inline void probekit_guard_leave(u32 outer)
 {
 	barrier();
-	this_cpu_write(probekit_guard.depth, depth);
+	this_cpu_write(probekit_running, outer);
 }
+
+u32 probekit_run_slowly(const struct probekit_handler *handler, u64 *args);
 
 /*
  * Calls the program itself instead of the trampoline that struct_ops made for
- * it: a third of the cost. Preemption is off, which is the RCU read side;
- * lockdep wants to be told.
+ * it: a third of the cost. What bpf_prog_run() does besides, when somebody asks
+ * for run times, is out of the way.
  */
-static __always_inline u32 probekit_run(const struct bpf_prog *prog, struct probekit_call *call)
+static __always_inline u32 probekit_run(const struct probekit_handler *handler,
+					struct probekit_call *call)
 {
 	u64 args[] = { (unsigned long)call };
-	u32 ret;
 
-	if (IS_ENABLED(CONFIG_PROVE_RCU))
-		rcu_read_lock();
-	ret = bpf_prog_run(prog, args);
-	if (IS_ENABLED(CONFIG_PROVE_RCU))
-		rcu_read_unlock();
-	return ret;
+	if (IS_ENABLED(CONFIG_PROVE_RCU) || static_branch_unlikely(&bpf_stats_enabled_key))
+		return probekit_run_slowly(handler, args);
+	return handler->run(args, handler->insns);
 }
 
-static __always_inline int probekit_run_entry(const struct probekit_handlers *handlers,
-					      struct probekit_call *call)
+/* Kernel text is less than 4 GiB: the low half of an address tells it apart. */
+static __always_inline u32 probekit_hash(unsigned long ip)
 {
-	if (likely(handlers->entry))
-		return probekit_run(handlers->entry, call);
-	if (handlers->ops->entry_handler)
-		return handlers->ops->entry_handler(call);
-	return 0;
+	return (u32)ip * 0x9e3779b1U;
 }
 
-static __always_inline void probekit_run_exit(const struct probekit_handlers *handlers,
-					      struct probekit_call *call)
-{
-	if (likely(handlers->exit))
-		probekit_run(handlers->exit, call);
-	else
-		handlers->ops->exit_handler(call);
-}
-
-static __always_inline u64 probekit_hash(unsigned long ip)
-{
-	return (u64)ip * 0x9e3779b97f4a7c15ULL;
-}
+struct probekit_slot *probekit_find_slot_slowly(const struct probekit_probe *probe,
+						unsigned long ip);
 
 /* Constant time: at most half of the slots are taken. */
 static __always_inline struct probekit_slot *
 probekit_find_slot(const struct probekit_probe *probe, unsigned long ip)
 {
-	u64 i = probekit_hash(ip) >> probe->shift;
-	struct probekit_slot *slot = &probe->table[i];
+	struct probekit_slot *slot = &probe->table[probekit_hash(ip) >> probe->shift];
 
-	while (unlikely(slot->ip != ip)) {
-		if (!slot->ip)
-			return NULL;
-		i = (i + 1) & (~0ULL >> probe->shift);
-		slot = &probe->table[i];
-	}
-	return slot;
+	return likely(slot->ip == ip) ? slot : probekit_find_slot_slowly(probe, ip);
+}
+
+static __always_inline void probekit_call_init(struct probekit_call *call,
+					       const struct probekit_slot *slot,
+					       unsigned long ret_ip, struct pt_regs *regs)
+{
+	call->entry_ip = slot->address;
+	call->ret_ip = ret_ip;
+	call->regs = regs;
+	call->cookie = slot->cookie;
+	call->target = slot->target;
+	call->entry_data_size = slot->entry_data_size;
 }
 
 #endif /* PROBEKIT_DISPATCH_H */

@@ -25,6 +25,7 @@
 #include <probekit/ops.h>
 #include <probekit/uapi.h>
 
+struct bpf_insn;
 struct bpf_link;
 struct bpf_prog;
 
@@ -49,7 +50,7 @@ struct probekit_slot {
 	u64 address;		/* as user space named it */
 	u64 cookie;
 	u32 target;
-	u32 reserved;
+	u32 entry_data_size;	/* of the probe: both go to the call at once */
 };
 
 struct probekit_target_set {
@@ -59,7 +60,7 @@ struct probekit_target_set {
 	u32 accepted;
 	unsigned long *ips;		/* ftrace locations of the accepted targets */
 	struct probekit_slot *table;
-	unsigned int shift;		/* the table has 1 << (64 - shift) slots */
+	unsigned int shift;		/* the table has 1 << (32 - shift) slots */
 	struct probekit_counters __percpu *counters;
 	/*
 	 * Of the probe over this set, or of the last one when it has gone.
@@ -74,14 +75,24 @@ struct probekit_target_set {
 };
 
 /*
+ * One handler as a hit calls it: the program itself where the engine has it,
+ * else a thunk that goes through the trampoline of struct_ops.
+ */
+struct probekit_handler {
+	unsigned int (*run)(const void *args, const struct bpf_insn *insns);
+	const struct bpf_insn *insns;	/* of the program, or what the thunk calls */
+	struct bpf_prog *prog;		/* NULL: trampoline, or no such handler */
+};
+
+/*
  * One generation of handlers. A probe's generation is read under RCU (a hit
- * runs with preemption off) and replaced under probekit_lock.
+ * runs with preemption off) and replaced under probekit_lock. Retired ones stay
+ * with the probe, without their programs: calls in flight compare addresses.
  */
 struct probekit_handlers {
-	const struct probekit_fprobe *ops;	/* lives as long as the link */
-	struct bpf_prog *entry;			/* direct dispatch; NULL: call through ops */
-	struct bpf_prog *exit;
-	u32 generation;
+	struct probekit_handler entry;
+	struct probekit_handler exit;
+	struct probekit_handlers *retired;
 };
 
 struct probekit_probe {
@@ -90,11 +101,12 @@ struct probekit_probe {
 	struct probekit_counters __percpu *counters;
 	struct probekit_slot *table;
 	unsigned int shift;
-	u32 entry_data_size;
 	s32 batch;			/* calls that a CPU may count on its own */
+	s32 minus_batch;
 	u32 full;			/* refuse calls: maxactive are in flight */
 
 	struct fprobe fp;
+	u32 entry_data_size;
 	u32 maxactive;
 	atomic_t active ____cacheline_aligned_in_smp;	/* less what CPUs count on their own */
 	atomic_t peak_active;
@@ -107,11 +119,14 @@ struct probekit_probe {
 	struct probekit_target_set *targets;
 };
 
-/* What stands before a handler's entry data in the storage of a call. */
+/*
+ * The storage of a call. What its handlers are given is filled in at entry and
+ * kept, so that the exit has little left to do.
+ */
 struct probekit_frame {
-	u32 slot;		/* index in the table */
-	u32 generation;		/* of the handlers that saw the entry */
-	u8 data[];
+	const struct probekit_handlers *handlers;	/* that saw the entry */
+	struct probekit_call call;
+	u8 data[];					/* entry data */
 };
 
 /* Serialises attach, detach and swap, and protects the list of probes. */
@@ -135,7 +150,8 @@ void probekit_fprobe_disarm(struct probekit_probe *probe);
 
 /* struct_ops.c */
 int probekit_struct_ops_register(void);
-struct bpf_prog *probekit_struct_ops_program(const struct probekit_fprobe *ops, bool exit);
+void probekit_struct_ops_handler(const struct probekit_fprobe *ops, bool exit,
+				 struct probekit_handler *handler);
 
 /* kfuncs.c */
 int probekit_kfuncs_register(void);

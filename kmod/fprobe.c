@@ -16,7 +16,7 @@
 #include "compat.h"
 #include "dispatch.h"
 
-DEFINE_PER_CPU(struct probekit_guard, probekit_guard);
+DEFINE_PER_CPU(u32, probekit_running);
 
 /* Targets that are attached between two looks for a signal. */
 #define ATTACH_CHUNK	2048U
@@ -44,12 +44,12 @@ static noinline void write_off_dead(struct probekit_probe *probe)
 NOKPROBE_SYMBOL(write_off_dead);
 
 /* Moves what this CPU counted on its own to the total. */
-static noinline void hand_over_active(struct probekit_probe *probe, s32 active)
+static noinline void hand_over_active(struct probekit_probe *probe)
 {
+	s32 active = this_cpu_xchg(probe->counters->active, 0);
 	int total = atomic_add_return(active, &probe->active);
 	int peak = atomic_read(&probe->peak_active);
 
-	this_cpu_sub(probe->counters->active, active);
 	while (total > peak && !atomic_try_cmpxchg(&probe->peak_active, &peak, total))
 		;
 	if ((total >= (int)probe->maxactive) != READ_ONCE(probe->full))
@@ -57,135 +57,144 @@ static noinline void hand_over_active(struct probekit_probe *probe, s32 active)
 }
 NOKPROBE_SYMBOL(hand_over_active);
 
-static noinline int refuse_for_storage(struct probekit_probe *probe)
+static noinline void refuse_for_storage(struct probekit_probe *probe)
 {
 	/* Looking at the pool costs a read per CPU, so not on each refusal. */
-	if (!(this_cpu_inc_return(probe->counters->missed_storage) & 63) ||
-	    num_possible_cpus() <= 4)
+	if (this_cpu_inc_return(probe->counters->missed_storage) % 64 == 1)
 		write_off_dead(probe);
-	return 1;
 }
 NOKPROBE_SYMBOL(refuse_for_storage);
 
+/*
+ * Run times of programs are wanted, or lockdep wants to be told that we are in
+ * an RCU read side, which having preemption off is.
+ */
+u32 probekit_run_slowly(const struct probekit_handler *handler, u64 *args)
+{
+	u32 ret;
+
+	rcu_read_lock();
+	if (handler->prog)
+		ret = bpf_prog_run(handler->prog, args);
+	else
+		ret = handler->run(args, handler->insns);
+	rcu_read_unlock();
+	return ret;
+}
+NOKPROBE_SYMBOL(probekit_run_slowly);
+
+/* Another target has the place that the hash of this one points at. */
+struct probekit_slot *probekit_find_slot_slowly(const struct probekit_probe *probe,
+						unsigned long ip)
+{
+	u32 i = probekit_hash(ip) >> probe->shift;
+
+	while (probe->table[i].ip != ip) {
+		if (!probe->table[i].ip)
+			return NULL;
+		i = (i + 1) & (~0U >> probe->shift);
+	}
+	return &probe->table[i];
+}
+NOKPROBE_SYMBOL(probekit_find_slot_slowly);
+
+/*
+ * The three functions below are the price of a hit. No canary: there is no
+ * array on their stack that anything could overrun.
+ */
+
 /* Without an exit handler: no storage, nothing in flight. */
-static int fprobe_entry_only(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
-			     struct pt_regs *regs, void *data)
+static int __no_stack_protector
+fprobe_entry_only(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+		  struct pt_regs *regs, void *data)
 {
 	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+	struct probekit_call call __uninitialized;
 	struct probekit_slot *slot;
-	struct probekit_hit hit;
-	int depth;
+	u32 outer;
 
 	this_cpu_inc(probe->counters->entries);
-	depth = probekit_guard_enter();
-	if (unlikely(depth < 0)) {
+	if (unlikely(!probekit_guard_enter(&outer))) {
 		this_cpu_inc(probe->counters->missed_recursion);
 		return 0;
 	}
 	slot = probekit_find_slot(probe, ip);
 	if (likely(slot)) {
-		hit.call.entry_ip = slot->address;
-		hit.call.ret_ip = ret_ip;
-		hit.call.regs = regs;
-		hit.call.cookie = slot->cookie;
-		hit.call.target = slot->target;
-		hit.call.reserved = 0;
-		hit.data = NULL;
-		hit.data_size = 0;
-		probekit_run_entry(rcu_dereference_raw(probe->handlers), &hit.call);
+		probekit_call_init(&call, slot, ret_ip, regs);
+		probekit_run(&rcu_dereference_raw(probe->handlers)->entry, &call);
 	}
-	probekit_guard_leave(depth);
+	probekit_guard_leave(outer);
 	return 0;
 }
 NOKPROBE_SYMBOL(fprobe_entry_only);
 
-static int fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
-			struct pt_regs *regs, void *data)
+static int __no_stack_protector
+fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+	     struct pt_regs *regs, void *data)
 {
 	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+	struct probekit_counters __percpu *counters = probe->counters;
 	struct probekit_frame *frame = data;
-	struct probekit_handlers *handlers;
 	struct probekit_slot *slot;
-	struct probekit_hit hit;
-	int depth, ret = 1;
-	s32 active;
+	int ret = 1;
+	u32 outer;
 
-	this_cpu_inc(probe->counters->entries);
-	depth = probekit_guard_enter();
-	if (unlikely(depth < 0)) {
-		this_cpu_inc(probe->counters->missed_recursion);
+	this_cpu_inc(counters->entries);
+	if (unlikely(!probekit_guard_enter(&outer))) {
+		this_cpu_inc(counters->missed_recursion);
 		return 1;
 	}
 	if (unlikely(READ_ONCE(probe->full))) {
-		ret = refuse_for_storage(probe);
+		refuse_for_storage(probe);
 		goto leave;
 	}
 	slot = probekit_find_slot(probe, ip);
 	if (likely(slot)) {
-		handlers = rcu_dereference_raw(probe->handlers);
-		frame->slot = slot - probe->table;
-		frame->generation = handlers->generation;
-		hit.call.entry_ip = slot->address;
-		hit.call.ret_ip = ret_ip;
-		hit.call.regs = regs;
-		hit.call.cookie = slot->cookie;
-		hit.call.target = slot->target;
-		hit.call.reserved = 0;
-		hit.data = frame->data;
-		hit.data_size = probe->entry_data_size;
-		ret = probekit_run_entry(handlers, &hit.call);
+		probekit_call_init(&frame->call, slot, ret_ip, regs);
+		frame->handlers = rcu_dereference_raw(probe->handlers);
+		ret = probekit_run(&frame->handlers->entry, &frame->call);
 	}
 	if (likely(!ret)) {
-		active = this_cpu_inc_return(probe->counters->active);
-		if (unlikely(active >= probe->batch))
-			hand_over_active(probe, active);
+		this_cpu_inc(counters->active);
+		if (unlikely(this_cpu_read(counters->active) >= probe->batch))
+			hand_over_active(probe);
 	} else {
-		this_cpu_inc(probe->counters->cancelled);
+		this_cpu_inc(counters->cancelled);
 	}
 leave:
-	probekit_guard_leave(depth);
+	probekit_guard_leave(outer);
 	return ret;
 }
 NOKPROBE_SYMBOL(fprobe_entry);
 
-static void fprobe_exit(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
-			struct pt_regs *regs, void *data)
+static void __no_stack_protector
+fprobe_exit(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+	    struct pt_regs *regs, void *data)
 {
 	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+	struct probekit_counters __percpu *counters = probe->counters;
 	struct probekit_frame *frame = data;
 	struct probekit_handlers *handlers;
-	struct probekit_slot *slot;
-	struct probekit_hit hit;
-	s32 active;
-	int depth;
+	u32 outer;
 
-	active = this_cpu_dec_return(probe->counters->active);
-	if (unlikely(active <= -probe->batch))
-		hand_over_active(probe, active);
+	this_cpu_dec(counters->active);
+	if (unlikely(this_cpu_read(counters->active) <= probe->minus_batch))
+		hand_over_active(probe);
 
-	depth = probekit_guard_enter();
-	if (unlikely(depth < 0)) {
-		this_cpu_inc(probe->counters->missed_exit);
+	if (unlikely(!probekit_guard_enter(&outer))) {
+		this_cpu_inc(counters->missed_exit);
 		return;
 	}
 	handlers = rcu_dereference_raw(probe->handlers);
-	if (unlikely(handlers->generation != frame->generation)) {
-		this_cpu_inc(probe->counters->missed_swapped);
-		goto leave;
+	if (likely(handlers == frame->handlers)) {
+		frame->call.ret_ip = ret_ip;
+		frame->call.regs = regs;
+		probekit_run(&handlers->exit, &frame->call);
+		this_cpu_inc(counters->exits);
+	} else {
+		this_cpu_inc(counters->missed_swapped);
 	}
-	slot = &probe->table[frame->slot];
-	hit.call.entry_ip = slot->address;
-	hit.call.ret_ip = ret_ip;
-	hit.call.regs = regs;
-	hit.call.cookie = slot->cookie;
-	hit.call.target = slot->target;
-	hit.call.reserved = 0;
-	hit.data = frame->data;
-	hit.data_size = probe->entry_data_size;
-	probekit_run_exit(handlers, &hit.call);
-	this_cpu_inc(probe->counters->exits);
-leave:
-	probekit_guard_leave(depth);
+	probekit_guard_leave(outer);
 }
 NOKPROBE_SYMBOL(fprobe_exit);
 

@@ -6,7 +6,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 
-#include "dispatch.h"
+#include "engine.h"
 
 __bpf_kfunc_start_defs();
 
@@ -16,9 +16,9 @@ __bpf_kfunc_start_defs();
  */
 __bpf_kfunc u8 *probekit_entry_data(struct probekit_call *call, const int rdwr_buf_size)
 {
-	struct probekit_hit *hit = container_of(call, struct probekit_hit, call);
+	struct probekit_frame *frame = container_of(call, struct probekit_frame, call);
 
-	return (u32)rdwr_buf_size <= hit->data_size ? hit->data : NULL;
+	return (u32)rdwr_buf_size <= call->entry_data_size ? frame->data : NULL;
 }
 NOKPROBE_SYMBOL(probekit_entry_data);
 

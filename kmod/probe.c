@@ -30,27 +30,22 @@ static struct probekit_probe *find_probe(const void *kdata, const struct bpf_lin
 	return NULL;
 }
 
-static void free_handlers(struct probekit_handlers *handlers)
+static void put_programs(struct probekit_handlers *handlers)
 {
-	if (!handlers)
-		return;
-	if (handlers->entry)
-		bpf_prog_put(handlers->entry);
-	if (handlers->exit)
-		bpf_prog_put(handlers->exit);
-	kfree(handlers);
+	if (handlers->entry.prog)
+		bpf_prog_put(handlers->entry.prog);
+	if (handlers->exit.prog)
+		bpf_prog_put(handlers->exit.prog);
 }
 
-static struct probekit_handlers *make_handlers(const struct probekit_fprobe *ops, u32 generation)
+static struct probekit_handlers *make_handlers(const struct probekit_fprobe *ops)
 {
 	struct probekit_handlers *handlers = kzalloc(sizeof(*handlers), GFP_KERNEL_ACCOUNT);
 
 	if (!handlers)
 		return NULL;
-	handlers->ops = ops;
-	handlers->entry = probekit_struct_ops_program(ops, false);
-	handlers->exit = probekit_struct_ops_program(ops, true);
-	handlers->generation = generation;
+	probekit_struct_ops_handler(ops, false, &handlers->entry);
+	probekit_struct_ops_handler(ops, true, &handlers->exit);
 	return handlers;
 }
 
@@ -61,7 +56,14 @@ static u32 default_maxactive(u32 entry_data_size)
 
 static void free_probe(struct probekit_probe *probe)
 {
-	free_handlers(rcu_dereference_protected(probe->handlers, true));
+	struct probekit_handlers *handlers = rcu_dereference_protected(probe->handlers, true);
+	struct probekit_handlers *older;
+
+	put_programs(handlers);
+	for (; handlers; handlers = older) {
+		older = handlers->retired;
+		kfree(handlers);
+	}
 	kfree_rcu(probe, rcu);
 }
 
@@ -73,7 +75,7 @@ static struct probekit_probe *make_probe(const struct probekit_fprobe *ops, stru
 
 	if (!probe)
 		return NULL;
-	handlers = make_handlers(ops, 0);
+	handlers = make_handlers(ops);
 	if (!handlers) {
 		kfree(probe);
 		return NULL;
@@ -86,15 +88,22 @@ static struct probekit_probe *make_probe(const struct probekit_fprobe *ops, stru
 	probe->maxactive = ops->nr_maxactive ?: default_maxactive(ops->entry_data_size);
 	/* The limit is exact to a batch per CPU; a small one wants to be exact. */
 	probe->batch = clamp(probe->maxactive / (8 * num_possible_cpus()), 1U, 32U);
+	probe->minus_batch = -probe->batch;
 	probe->link = link;
 	probe->kdata = ops;
 	probe->targets = set;
 	return probe;
 }
 
-static void reset_counters(struct probekit_target_set *set)
+/* Makes a set that another probe may have been over before this one's. */
+static void prepare_set(struct probekit_target_set *set, u32 entry_data_size)
 {
+	u64 slots = 1ULL << (32 - set->shift);
+	u64 i;
 	int cpu;
+
+	for (i = 0; i < slots; i++)
+		set->table[i].entry_data_size = entry_data_size;
 
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(set->counters, cpu), 0, sizeof(*set->counters));
@@ -128,7 +137,7 @@ static int arm(struct probekit_probe *probe, bool exit_handler)
 	lockdep_assert_held(&probekit_lock);
 	if (rcu_access_pointer(set->probe))
 		return -EBUSY;
-	reset_counters(set);
+	prepare_set(set, probe->entry_data_size);
 	rcu_assign_pointer(set->probe, probe);
 	set->maxactive = exit_handler ? probe->maxactive : 0;
 	WRITE_ONCE(set->state, PROBEKIT_STATE_ATTACHING);
@@ -244,7 +253,7 @@ static int check_swap(const struct probekit_probe *probe, const struct probekit_
  */
 int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link)
 {
-	struct probekit_handlers *old = NULL, *new;
+	struct probekit_handlers *old, *new;
 	struct probekit_probe *probe;
 	int err;
 
@@ -260,18 +269,18 @@ int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link
 	err = check_swap(probe, ops);
 	if (err)
 		goto unlock;
-	old = rcu_dereference_protected(probe->handlers, lockdep_is_held(&probekit_lock));
-	new = make_handlers(ops, old->generation + 1);
-	if (!new) {
-		old = NULL;
-		err = -ENOMEM;
+	err = -ENOMEM;
+	new = make_handlers(ops);
+	if (!new)
 		goto unlock;
-	}
+	old = rcu_dereference_protected(probe->handlers, lockdep_is_held(&probekit_lock));
+	new->retired = old;
 	rcu_assign_pointer(probe->handlers, new);
 	synchronize_rcu();
+	put_programs(old);
+	err = 0;
 unlock:
 	mutex_unlock(&probekit_lock);
-	free_handlers(old);
 	return err;
 }
 

@@ -13,6 +13,8 @@
 #include <linux/bpf.h>
 #include <linux/bpf_verifier.h>
 #include <linux/btf.h>
+#include <linux/filter.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 
 #include "engine.h"
@@ -61,15 +63,8 @@ static void note_program(u32 *note, unsigned long fd)
 	bpf_prog_put(prog);
 }
 
-/**
- * probekit_struct_ops_program() - the program behind a handler
- * @ops: handlers, as struct_ops keeps them
- * @exit: the exit handler, not the entry handler
- *
- * Return: the program, which the caller owns a reference of; or NULL: there is
- * no such handler, or only the trampoline leads to it.
- */
-struct bpf_prog *probekit_struct_ops_program(const struct probekit_fprobe *ops, bool exit)
+/* The program that was noted for a member; the caller owns a reference. */
+static struct bpf_prog *noted_program(const struct probekit_fprobe *ops, bool exit)
 {
 	const u32 *note = &ops->engine[2 * exit];
 	struct bpf_prog *prog;
@@ -86,6 +81,49 @@ struct bpf_prog *probekit_struct_ops_program(const struct probekit_fprobe *ops, 
 		return prog;
 	bpf_prog_put(prog);
 	return NULL;
+}
+
+/* Thunks: a handler that has only its trampoline, and one that is not there. */
+static unsigned int run_entry_trampoline(const void *args, const struct bpf_insn *handler)
+{
+	return ((int (*)(struct probekit_call *))handler)(*(struct probekit_call **)args);
+}
+NOKPROBE_SYMBOL(run_entry_trampoline);
+
+static unsigned int run_exit_trampoline(const void *args, const struct bpf_insn *handler)
+{
+	((void (*)(struct probekit_call *))handler)(*(struct probekit_call **)args);
+	return 0;
+}
+NOKPROBE_SYMBOL(run_exit_trampoline);
+
+static unsigned int run_nothing(const void *args, const struct bpf_insn *insns)
+{
+	return 0;
+}
+NOKPROBE_SYMBOL(run_nothing);
+
+/**
+ * probekit_struct_ops_handler() - how a hit calls a handler
+ * @ops: handlers, as struct_ops keeps them: they live as long as the link
+ * @exit: the exit handler, not the entry handler
+ * @handler: filled in; the caller owns a reference of its program, if any
+ */
+void probekit_struct_ops_handler(const struct probekit_fprobe *ops, bool exit,
+				 struct probekit_handler *handler)
+{
+	void *trampoline = exit ? (void *)ops->exit_handler : (void *)ops->entry_handler;
+
+	handler->prog = noted_program(ops, exit);
+	if (handler->prog) {
+		handler->run = handler->prog->bpf_func;
+		handler->insns = handler->prog->insnsi;
+	} else if (trampoline) {
+		handler->run = exit ? run_exit_trampoline : run_entry_trampoline;
+		handler->insns = trampoline;
+	} else {
+		handler->run = run_nothing;
+	}
 }
 
 static int init_data_member(u32 offset, struct probekit_fprobe *ops,

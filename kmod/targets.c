@@ -124,10 +124,10 @@ static int check_targets(unsigned long *ips, u32 *verdicts, u32 count)
 /* Where @ip is in the table, or would be. */
 static struct probekit_slot *slot_for(struct probekit_target_set *set, unsigned long ip)
 {
-	u64 i = probekit_hash(ip) >> set->shift;
+	u32 i = probekit_hash(ip) >> set->shift;
 
 	while (set->table[i].ip && set->table[i].ip != ip)
-		i = (i + 1) & (~0ULL >> set->shift);
+		i = (i + 1) & (~0U >> set->shift);
 	return &set->table[i];
 }
 
@@ -157,7 +157,7 @@ static void fill_table(struct probekit_target_set *set, const struct probekit_ta
 
 static struct probekit_target_set *alloc_set(u32 kind, u32 count)
 {
-	/* At most half full, and never so small that the shift is 64. */
+	/* At most half full, and never so small that the shift is 32. */
 	unsigned int bits = ilog2(roundup_pow_of_two(max(count, 1U))) + 1;
 	struct probekit_target_set *set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 
@@ -166,7 +166,7 @@ static struct probekit_target_set *alloc_set(u32 kind, u32 count)
 	kref_init(&set->kref);
 	set->kind = kind;
 	set->count = count;
-	set->shift = 64 - bits;
+	set->shift = 32 - bits;
 	set->table = kvcalloc(1UL << bits, sizeof(*set->table), GFP_KERNEL_ACCOUNT);
 	set->ips = kvcalloc(count, sizeof(*set->ips), GFP_KERNEL_ACCOUNT);
 	set->counters = alloc_percpu_gfp(struct probekit_counters, GFP_KERNEL_ACCOUNT);

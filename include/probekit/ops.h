@@ -21,7 +21,7 @@ struct pt_regs;
  * @regs: registers at entry (entry handler) or at return (exit handler)
  * @cookie: cookie of the target
  * @target: index of the target in its set: an array key
- * @reserved: zero
+ * @entry_data_size: bytes that probekit_entry_data() may hand out
  */
 struct probekit_call {
 	__u64 entry_ip;
@@ -29,7 +29,7 @@ struct probekit_call {
 	struct pt_regs *regs;
 	__u64 cookie;
 	__u32 target;
-	__u32 reserved;
+	__u32 entry_data_size;
 };
 
 /**
