@@ -19,7 +19,7 @@ std::string message(const std::string& operation, const std::string& object,
   if (!remedy.empty()) text += "; " + remedy;
   // Reasons may quote what others wrote: one line stays one line.
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; },
+      text.begin(), text.end(), [](char c) { return c >= '\0' && c < ' '; },
       ' ');
   while (text.ends_with(' ')) text.pop_back();
   return text;

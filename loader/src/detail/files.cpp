@@ -2,6 +2,7 @@
 #include "files.hpp"
 
 #include <fcntl.h>
+#include <probekit/engine.hpp>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,11 +36,9 @@ FileContent read_descriptor(int fd, std::size_t expected) {
 }
 
 FileContent read_file(const std::string& path, std::size_t expected) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {{}, errno};
-  FileContent content = read_descriptor(fd, expected);
-  ::close(fd);
-  return content;
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return {{}, errno};
+  return read_descriptor(fd.get(), expected);
 }
 
 }  // namespace probekit::detail

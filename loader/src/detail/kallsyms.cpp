@@ -52,7 +52,7 @@ std::string_view take_line(std::string_view& text) {
 std::string_view take_module(std::string_view& name, char separator) {
   if (!name.ends_with(']')) return {};
   const std::size_t at = name.rfind(separator);
-  if (at == std::string_view::npos || at + 2 >= name.size() ||
+  if (at == std::string_view::npos || at + 3 >= name.size() ||
       name[at + 1] != '[') {
     return {};
   }
