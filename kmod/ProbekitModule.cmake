@@ -11,11 +11,11 @@
 # Without BTF a module loads without a word and has no struct_ops types and no
 # kfuncs, so that fails the build.
 
-function(_probekit_stage_file from to staged)
+function(_probekit_stage_file from to list)
   add_custom_command(OUTPUT "${to}"
     COMMAND ${CMAKE_COMMAND} -E copy "${from}" "${to}"
     DEPENDS "${from}" VERBATIM)
-  set(${staged} ${${staged}} "${to}" PARENT_SCOPE)
+  set(${list} ${${list}} "${to}" PARENT_SCOPE)
 endfunction()
 
 function(probekit_add_module target name)
