@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <cstdint>
+#include <numeric>
+
+#include "commands.hpp"
+#include "handlers.hpp"
+#include "measurement.hpp"
+
+namespace probekit::tools {
+namespace {
+
+Reading read_calls(const Object& object, std::uint32_t target) {
+  const auto cpus = object.read_percpu<std::uint64_t>("calls", target);
+  return {std::accumulate(cpus.begin(), cpus.end(), std::uint64_t{0}), {}};
+}
+
+}  // namespace
+
+int run_count(const Options& options) {
+  return measure(options, {.name = "count",
+                           .object = handlers::count(),
+                           .map = "calls",
+                           .set_up = [](Object&) {},
+                           .read = read_calls});
+}
+
+}  // namespace probekit::tools

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <probekit/engine.hpp>
+#include <probekit/error.hpp>
+#include <probekit/pattern.hpp>
+#include <utility>
+#include <vector>
+
+#include "filter.hpp"
+#include "output.hpp"
+#include "printer.hpp"
+#include "progress.hpp"
+#include "selection.hpp"
+#include "stop_signals.hpp"
+#include "values.hpp"
+#include "wait.hpp"
+#include "workload.hpp"
+
+namespace probekit::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t since(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(Clock::now() - start).count());
+}
+
+// A run, from the order of its members: what is destroyed first is attached
+// last, and the program is ended only when nothing measures it any more.
+class Measurement {
+ public:
+  Measurement(const Options& options, const Instrument& instrument)
+      : options_(options),
+        instrument_(instrument),
+        wanted_(read_patterns(options)),
+        output_(options.output),
+        filter_(options.filter) {
+    if (options.program.empty()) return;
+    workload_.emplace(options.program, !options.filter.all_processes, signals_);
+    filter_.restrict_to(*workload_);
+  }
+
+  int run() {
+    const Engine engine = Engine::open();
+    const SymbolTable table = SymbolTable::of_running_kernel();
+    const Selection selection = choose(table, wanted_, options_);
+    report(selection);
+    if (selection.targets.empty()) return nothing_to_probe(selection);
+
+    const TargetSet set = make_targets(engine, selection.targets);
+    Object object = prepare(set);
+    Printer printer(options_, output_, selection.targets);
+    std::optional<Link> link = attach(object, set);
+    if (!link) return interrupted(printer, set);
+
+    if (workload_) workload_->start();
+    const std::size_t targets = set.verdicts().size();
+    wait(object, targets, printer);
+    detach(link);
+    printer.finish(read(object, targets), summary(set));
+    return finish();
+  }
+
+ private:
+  void report(const Selection& selection) const {
+    for (const auto& line : unmatched_lines(selection)) diagnose(line);
+    for (const auto& line : refused_lines(selection, options_.verbose)) {
+      diagnose(line);
+    }
+  }
+
+  // Silent when what was reported explains it.
+  static int nothing_to_probe(const Selection& selection) {
+    if (selection.unmatched.empty() && selection.refused.empty()) {
+      say("no function is left to probe; give a wider PATTERN, or exclude "
+          "less");
+    }
+    return 1;
+  }
+
+  TargetSet make_targets(const Engine& engine,
+                         const std::vector<Function>& functions) const {
+    std::vector<probekit_target> targets;
+    for (const Function& function : functions) {
+      targets.push_back({function.address, 0});
+    }
+    TargetSet set = engine.make_targets(targets);
+    const auto verdicts = set.verdicts();
+    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+      if (verdicts[i] == PROBEKIT_TARGET_OK) continue;
+      say("cannot probe {}: {}", label(functions[i]),
+          verdicts[i] == PROBEKIT_TARGET_DUPLICATE
+              ? "it is the same as another function"
+              : to_string(Refusal::not_traceable));
+    }
+    if (set.accepted() == 0) {
+      throw Error("probe", "any function", 0, "the engine refused all of them",
+                  "see probekit list --why");
+    }
+    return set;
+  }
+
+  Object prepare(const TargetSet& set) const {
+    Object object(std::string(instrument_.name), instrument_.object);
+    filter_.apply(object);
+    instrument_.set_up(object);
+    object.set_max_entries(instrument_.map,
+                           static_cast<std::uint32_t>(set.verdicts().size()));
+    object.set_targets(instrument_.name, set);
+    if (options_.maxactive != 0) {
+      object.set_maxactive(instrument_.name, options_.maxactive);
+    }
+    object.load();
+    return object;
+  }
+
+  // Nothing when the user has given up.
+  std::optional<Link> attach(Object& object, const TargetSet& set) const {
+    const auto start = Clock::now();
+    std::optional<Link> link = attach_with_progress(object, set);
+    if (link && options_.verbose) {
+      say("attached {} in {}", counted(set.accepted(), "function"),
+          format_duration(since(start)));
+    }
+    return link;
+  }
+
+  std::optional<Link> attach_with_progress(Object& object,
+                                           const TargetSet& set) const {
+    const Progress progress(
+        [&set] {
+          const probekit_stats stats = set.stats();
+          return fmt::format("attaching: {} of {} functions", stats.attached,
+                             stats.accepted);
+        },
+        &signals_);
+    if (signals_.received() != 0) return std::nullopt;
+    try {
+      return object.attach(instrument_.name);
+    } catch (const Error& error) {
+      if (error.code().value() != EINTR) throw;
+      return std::nullopt;
+    }
+  }
+
+  // The summary is the last record whatever happened.
+  int interrupted(Printer& printer, const TargetSet& set) {
+    say("interrupted while attaching; nothing was measured");
+    printer.finish({}, summary(set));
+    return 1;
+  }
+
+  void wait(const Object& object, std::size_t targets, Printer& printer) {
+    Wait wait;
+    wait.duration = options_.duration;
+    wait.interval = options_.interval;
+    if (workload_) {
+      wait.ends.push_back(workload_->fd());
+    } else {
+      for (const auto& end : filter_.ends()) wait.ends.push_back(end.get());
+    }
+    wait.on_interval = [&] { printer.interval(read(object, targets)); };
+    const End end = wait_for_end(wait, signals_);
+    // Measured to the very end: a program may work a lot when it is told to.
+    if (workload_) workload_->end(end == End::signal);
+  }
+
+  void detach(std::optional<Link>& link) const {
+    const auto start = Clock::now();
+    {
+      const Progress progress([] { return std::string("detaching"); });
+      link.reset();
+    }
+    if (options_.verbose) say("detached in {}", format_duration(since(start)));
+  }
+
+  std::vector<Reading> read(const Object& object, std::size_t targets) const {
+    std::vector<Reading> readings;
+    readings.reserve(targets);
+    for (std::size_t i = 0; i < targets; ++i) {
+      readings.push_back(
+          instrument_.read(object, static_cast<std::uint32_t>(i)));
+    }
+    return readings;
+  }
+
+  Summary summary(const TargetSet& set) const {
+    Summary summary;
+    summary.targets = set.accepted();
+    summary.stats = set.stats();
+    summary.filtered = filter_.active();
+    if (options_.verbose && summary.stats.maxactive != 0) {
+      say("at most {} in flight at once, of {} that there is room for",
+          counted(summary.stats.peak_active, "call"), summary.stats.maxactive);
+    }
+    return summary;
+  }
+
+  int finish() {
+    if (workload_) {
+      if (const auto complaint = workload_->complaint()) {
+        say("{} {}", printable(options_.program.front()), *complaint);
+      }
+    }
+    output_.close();
+    return output_.failed() ? 1 : 0;
+  }
+
+  const Options& options_;
+  const Instrument& instrument_;
+  Wanted wanted_;
+  Output output_;
+  StopSignals signals_;
+  Filter filter_;
+  std::optional<Workload> workload_;
+};
+
+}  // namespace
+
+int measure(const Options& options, const Instrument& instrument) {
+  return Measurement(options, instrument).run();
+}
+
+}  // namespace probekit::tools

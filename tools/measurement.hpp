@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+// What count and latency have in common: choose functions, attach, wait,
+// detach, print.
+#ifndef PROBEKIT_TOOLS_MEASUREMENT_HPP
+#define PROBEKIT_TOOLS_MEASUREMENT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <probekit/object.hpp>
+#include <span>
+#include <string_view>
+
+#include "options.hpp"
+#include "report.hpp"
+
+namespace probekit::tools {
+
+/// Handlers that measure.
+struct Instrument {
+  std::string_view name;  ///< of the object, and of the probe in it
+  std::span<const std::byte> object;
+  std::string_view map;  ///< a per-CPU array with an entry per target
+  /// What is particular about its constants; before load().
+  std::function<void(Object&)> set_up;
+  /// One target's figures so far.
+  std::function<Reading(const Object&, std::uint32_t target)> read;
+};
+
+/// Runs a command that measures. Returns the exit status.
+int measure(const Options& options, const Instrument& instrument);
+
+}  // namespace probekit::tools
+
+#endif  // PROBEKIT_TOOLS_MEASUREMENT_HPP

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#ifndef PROBEKIT_TOOLS_SELECTION_HPP
+#define PROBEKIT_TOOLS_SELECTION_HPP
+
+#include <cstddef>
+#include <probekit/pattern.hpp>
+#include <string>
+
+#include "options.hpp"
+
+namespace probekit::tools {
+
+/// The patterns of a command line, read before anything else is done: they may
+/// be malformed.
+struct Wanted {
+  std::vector<Pattern> patterns;
+  std::vector<Pattern> excludes;
+};
+Wanted read_patterns(const Options& options);
+
+/// What they select. The names belong to `table`.
+Selection choose(const SymbolTable& table, const Wanted& wanted,
+                 const Options& options);
+
+/// A line for each pattern that names nothing.
+std::vector<std::string> unmatched_lines(const Selection& selection);
+/// A line for each function that was asked for by name and cannot be probed,
+/// and one for all that patterns caught by the way; with `all` one for each.
+std::vector<std::string> refused_lines(const Selection& selection, bool all);
+
+/// "vfs_read", "xfs_read [xfs]".
+std::string label(const Function& function);
+
+}  // namespace probekit::tools
+
+#endif  // PROBEKIT_TOOLS_SELECTION_HPP
