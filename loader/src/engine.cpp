@@ -144,18 +144,16 @@ probekit_info ask_info(const FileDescriptor& device) {
 }
 
 void check_version(const probekit_info& info) {
-  if (info.abi_major == PROBEKIT_ABI_MAJOR &&
-      info.abi_minor >= PROBEKIT_ABI_MINOR)
-    return;
-  const bool older = info.abi_major < PROBEKIT_ABI_MAJOR ||
-                     (info.abi_major == PROBEKIT_ABI_MAJOR &&
-                      info.abi_minor < PROBEKIT_ABI_MINOR);
+  const std::pair<unsigned, unsigned> theirs{info.abi_major, info.abi_minor};
+  const std::pair<unsigned, unsigned> ours{PROBEKIT_ABI_MAJOR,
+                                           PROBEKIT_ABI_MINOR};
+  if (theirs.first == ours.first && theirs >= ours) return;
   throw UnsupportedError(
       "use", std::string(kModule), 0,
       fmt::format("the loaded one is {} (interface {}.{}, this program needs "
                   "{}.{})",
-                  older ? "older" : "newer", info.abi_major, info.abi_minor,
-                  PROBEKIT_ABI_MAJOR, PROBEKIT_ABI_MINOR),
+                  theirs < ours ? "older" : "newer", theirs.first,
+                  theirs.second, ours.first, ours.second),
       "unload it (rmmod probekit) and install module and program together");
 }
 
