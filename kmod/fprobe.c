@@ -49,11 +49,14 @@ static noinline void hand_over_active(struct probekit_probe *probe)
 	s32 active = this_cpu_xchg(probe->counters->active, 0);
 	int total = atomic_add_return(active, &probe->active);
 	int peak = atomic_read(&probe->peak_active);
+	u32 full;
 
 	while (total > peak && !atomic_try_cmpxchg(&probe->peak_active, &peak, total))
 		;
-	if ((total >= (int)probe->maxactive) != READ_ONCE(probe->full))
-		WRITE_ONCE(probe->full, total >= (int)probe->maxactive);
+	full = total >= (int)probe->maxactive;
+	/* Every hit reads this line, so write it only where it changes. */
+	if (full != READ_ONCE(probe->full))
+		WRITE_ONCE(probe->full, full);
 }
 NOKPROBE_SYMBOL(hand_over_active);
 

@@ -9,6 +9,7 @@
 
 #include "engine.h"
 
+/* See engine.h. */
 DEFINE_MUTEX(probekit_lock);
 
 static LIST_HEAD(probes);

@@ -37,27 +37,83 @@ static __always_inline int stop(void)
 	return 0;
 }
 
-#define PROG(section, name, body)	\
-SEC(section)				\
-int name(void *ctx)			\
-{					\
-	body;				\
-	return 0;			\
+SEC("fentry/__do_sys_getppid")
+int fentry_empty(void *ctx)
+{
+	return 0;
 }
 
-PROG("fentry/__do_sys_getppid", fentry_empty, )
-PROG("fexit/__do_sys_getppid", fexit_empty, )
-PROG("fentry/__do_sys_getppid", fentry_time, start())
-PROG("fexit/__do_sys_getppid", fexit_time, stop())
-PROG("kprobe/__do_sys_getppid", kprobe_empty, )
-PROG("kretprobe/__do_sys_getppid", kretprobe_empty, )
-PROG("kprobe/__do_sys_getppid", kprobe_time, start())
-PROG("kretprobe/__do_sys_getppid", kretprobe_time, stop())
-PROG("kprobe.multi/__do_sys_getppid", kmulti_empty, )
-PROG("kretprobe.multi/__do_sys_getppid", kretmulti_empty, )
-PROG("kprobe.multi/__do_sys_getppid", kmulti_time, start())
-PROG("kretprobe.multi/__do_sys_getppid", kretmulti_time, stop())
-PROG("kprobe.session/__do_sys_getppid", session_empty, )
+SEC("fexit/__do_sys_getppid")
+int fexit_empty(void *ctx)
+{
+	return 0;
+}
+
+SEC("fentry/__do_sys_getppid")
+int fentry_time(void *ctx)
+{
+	return start();
+}
+
+SEC("fexit/__do_sys_getppid")
+int fexit_time(void *ctx)
+{
+	return stop();
+}
+
+SEC("kprobe/__do_sys_getppid")
+int kprobe_empty(void *ctx)
+{
+	return 0;
+}
+
+SEC("kretprobe/__do_sys_getppid")
+int kretprobe_empty(void *ctx)
+{
+	return 0;
+}
+
+SEC("kprobe/__do_sys_getppid")
+int kprobe_time(void *ctx)
+{
+	return start();
+}
+
+SEC("kretprobe/__do_sys_getppid")
+int kretprobe_time(void *ctx)
+{
+	return stop();
+}
+
+SEC("kprobe.multi/__do_sys_getppid")
+int kmulti_empty(void *ctx)
+{
+	return 0;
+}
+
+SEC("kretprobe.multi/__do_sys_getppid")
+int kretmulti_empty(void *ctx)
+{
+	return 0;
+}
+
+SEC("kprobe.multi/__do_sys_getppid")
+int kmulti_time(void *ctx)
+{
+	return start();
+}
+
+SEC("kretprobe.multi/__do_sys_getppid")
+int kretmulti_time(void *ctx)
+{
+	return stop();
+}
+
+SEC("kprobe.session/__do_sys_getppid")
+int session_empty(void *ctx)
+{
+	return 0;
+}
 
 SEC("kprobe.session/__do_sys_getppid")
 int session_time(void *ctx)
