@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "detail/exclusions.hpp"
+
 #include <array>
 #include <probekit/pattern.hpp>
 #include <vector>
@@ -17,6 +19,8 @@ namespace {
 //
 // Not on it: functions that a hit may use, and that are worth probing for what
 // everybody else does with them (handle_mm_fault, _raw_spin_lock, vsnprintf).
+//
+// No pattern begins with a wildcard: each would be tried on every function.
 constexpr std::string_view engine = "it is the engine's own";
 constexpr std::string_view hook = "every hit of a probe goes through it";
 constexpr std::string_view program = "it starts and ends handlers";
@@ -87,7 +91,10 @@ constexpr std::array list = {
     Exclusion{"acpi_safe_halt", idle},
     Exclusion{"poll_idle", idle},
     Exclusion{"cpuidle_enter_state", idle},
-    Exclusion{"*_safe_halt", idle},
+    Exclusion{"native_safe_halt", idle},
+    Exclusion{"pv_native_safe_halt", idle},
+    Exclusion{"xen_safe_halt", idle},
+    Exclusion{"tdx_safe_halt", idle},
     Exclusion{"ct_*", entry},
     Exclusion{"__ct_*", entry},
     Exclusion{"context_tracking_*", entry},
@@ -150,8 +157,11 @@ constexpr std::array list = {
     Exclusion{"bpf_map_*_elem", map},
     Exclusion{"bpf_percpu_*", map},
     Exclusion{"bpf_for_each_*_elem", map},
-    Exclusion{"*array_map_*_elem", map},
-    Exclusion{"*htab_*_elem", map},
+    Exclusion{"array_map_*_elem", map},
+    Exclusion{"percpu_array_map_*_elem", map},
+    Exclusion{"array_of_map_*_elem", map},
+    Exclusion{"htab_*_elem", map},
+    Exclusion{"__htab_*_elem", map},
     Exclusion{"htab_lock_bucket", map},
     Exclusion{"htab_unlock_bucket", map},
     Exclusion{"htab_map_hash", map},
@@ -164,14 +174,17 @@ constexpr std::array list = {
     Exclusion{"longest_prefix_match*", map},
     Exclusion{"queue_stack_map_*_elem", map},
     Exclusion{"bloom_map_*_elem", map},
-    Exclusion{"*task_storage_*_elem", map},
-    Exclusion{"*cgroup_storage_*_elem", map},
+    Exclusion{"bpf_pid_task_storage_*_elem", map},
+    Exclusion{"cgroup_storage_*_elem", map},
+    Exclusion{"bpf_cgrp_storage_*_elem", map},
     Exclusion{"bpf_local_storage_*", map},
     Exclusion{"__bpf_local_storage_*", map},
     Exclusion{"bpf_lru_*", map},
     Exclusion{"__bpf_lru_*", map},
     Exclusion{"bpf_common_lru_*", map},
-    Exclusion{"*pcpu_freelist_*", map},
+    Exclusion{"pcpu_freelist_*", map},
+    Exclusion{"__pcpu_freelist_*", map},
+    Exclusion{"___pcpu_freelist_*", map},
     Exclusion{"bpf_mem_*", map},
     Exclusion{"unit_alloc", map},
     Exclusion{"unit_free*", map},
@@ -189,9 +202,12 @@ constexpr std::array list = {
     Exclusion{"arch_irq_work_*", ring},
     Exclusion{"_raw_spin_lock_irqsave", ring},
     Exclusion{"_raw_spin_unlock_irqrestore", ring},
-    Exclusion{"*queued_spin_lock_slowpath", ring},
-    Exclusion{"*rqspinlock*", ring},
-    Exclusion{"resilient_*", ring},
+    Exclusion{"queued_spin_lock_slowpath", ring},
+    Exclusion{"native_queued_spin_lock_slowpath", ring},
+    Exclusion{"__pv_queued_spin_lock_slowpath", ring},
+    Exclusion{"bpf_res_spin_*lock*", ring},
+    Exclusion{"resilient_queued_spin_*", ring},
+    Exclusion{"resilient_tas_spin_*", ring},
 
     Exclusion{"bpf_loop", helper},
     Exclusion{"bpf_iter_num_*", helper},
@@ -221,11 +237,13 @@ constexpr std::array list = {
     Exclusion{"arch_stack_walk*", stack},
     Exclusion{"unwind_*", stack},
     Exclusion{"__unwind_*", stack},
-    Exclusion{"*orc_find*", stack},
+    Exclusion{"orc_find*", stack},
+    Exclusion{"__orc_find*", stack},
     Exclusion{"get_stack_info*", stack},
     Exclusion{"in_task_stack", stack},
     Exclusion{"in_entry_stack", stack},
-    Exclusion{"*kernel_text_address", stack},
+    Exclusion{"kernel_text_address", stack},
+    Exclusion{"__kernel_text_address", stack},
     Exclusion{"core_kernel_text", stack},
     Exclusion{"is_module_text_address", stack},
     Exclusion{"__module_text_address", stack},
@@ -249,8 +267,7 @@ constexpr std::array list = {
 
 std::span<const Exclusion> exclusions() noexcept { return list; }
 
-std::string_view exclusion_reason(const SymbolTable& table,
-                                  const Function& function) {
+std::string_view detail::exclusion_reason(std::span<const Function> aliases) {
   static const std::vector<Pattern> patterns = [] {
     std::vector<Pattern> compiled;
     compiled.reserve(list.size());
@@ -259,12 +276,17 @@ std::string_view exclusion_reason(const SymbolTable& table,
     }
     return compiled;
   }();
-  static const detail::PatternIndex index(patterns);
-  for (const Function& alias : table.aliases(function.address)) {
+  static const PatternIndex index(patterns);
+  for (const Function& alias : aliases) {
     const std::size_t found = index.first(alias);
-    if (found != detail::PatternIndex::none) return list[found].reason;
+    if (found != PatternIndex::none) return list[found].reason;
   }
   return {};
+}
+
+std::string_view exclusion_reason(const SymbolTable& table,
+                                  const Function& function) {
+  return detail::exclusion_reason(table.aliases(function.address));
 }
 
 }  // namespace probekit

@@ -262,7 +262,6 @@ void Pattern::check_glob() const {
 }
 
 bool Pattern::matches_module(std::string_view module) const {
-  if (module_.empty()) return true;
   if (module.empty()) module = kernel_name;
   return module_ == module ||
          (module_.find_first_of(glob_characters) != std::string::npos &&
@@ -295,7 +294,8 @@ bool Pattern::matches(const Function& function) const {
     return number_ != 0 &&
            (number_ == function.address || number_ == function.location);
   }
-  return matches_module(function.module) && matches_name(function.name);
+  return (module_.empty() || matches_module(function.module)) &&
+         matches_name(function.name);
 }
 
 std::vector<Pattern> parse_patterns(std::span<const std::string> texts) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "detail/clones.hpp"
+#include "detail/exclusions.hpp"
 #include "detail/pattern_index.hpp"
 
 namespace probekit {
@@ -117,7 +118,7 @@ class Selector {
     const Function& function = *pick.function;
     Refused refused{function, refusal(function), {}, pick.pattern, pick.named};
     if (refused.refusal == Refusal::none && !options_.include_excluded) {
-      refused.reason = exclusion_reason(table_, function);
+      refused.reason = detail::exclusion_reason(aliases);
       if (!refused.reason.empty()) refused.refusal = Refusal::excluded;
     }
     if (refused.refusal == Refusal::none) {

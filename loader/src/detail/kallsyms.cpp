@@ -2,51 +2,12 @@
 #include "kallsyms.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+
+#include "scan.hpp"
 
 namespace probekit::detail {
 namespace {
-
-constexpr std::uint8_t no_digit = 0xff;
-
-constexpr std::array<std::uint8_t, 256> hex_digits = [] {
-  std::array<std::uint8_t, 256> digits{};
-  digits.fill(no_digit);
-  for (std::uint8_t i = 0; i < 10; ++i) digits['0' + i] = i;
-  for (std::uint8_t i = 0; i < 6; ++i) {
-    digits['a' + i] = digits['A' + i] = static_cast<std::uint8_t>(10 + i);
-  }
-  return digits;
-}();
-
-// Takes the number that `text` begins with. At least one digit, at most what
-// fits.
-bool take_hex(std::string_view& text, std::uint64_t& number) {
-  constexpr std::size_t most_digits = 16;
-  std::size_t i = 0;
-  number = 0;
-  while (i < text.size()) {
-    const std::uint8_t digit = hex_digits[static_cast<unsigned char>(text[i])];
-    if (digit == no_digit) break;
-    number = number << 4 | digit;
-    ++i;
-  }
-  text.remove_prefix(i);
-  return i > 0 && i <= most_digits;
-}
-
-bool take(std::string_view& text, char c) {
-  if (text.empty() || text.front() != c) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(line.size() + 1, text.size()));
-  return line;
-}
 
 // The module of "NAME\t[MODULE]" or "NAME [MODULE]", cut off from `name`.
 std::string_view take_module(std::string_view& name, char separator) {
@@ -65,27 +26,22 @@ bool is_text(char type) {
   return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-// Symbols of code that nobody calls by that name.
-bool is_function(std::string_view name, std::string_view module) {
-  if (name.starts_with("__")) {
-    if (name.starts_with("__pfx_") || name.starts_with("__cfi_")) return false;
-  }
-  // foo.cold, and foo.cold.3 of older compilers
-  const std::size_t dot = name.rfind(".cold");
-  if (dot != std::string_view::npos && dot > 0) {
-    const std::string_view rest = name.substr(dot + 5);
-    if (rest.empty() || rest.front() == '.') return false;
-  }
-  // What kallsyms appends to the modules: BPF programs, and the trampolines
-  // of ftrace and kprobes.
-  return module != "bpf" && !module.starts_with("__builtin__");
+// Padding before functions. Half of all text symbols are that.
+bool is_padding(std::string_view name) {
+  return name.starts_with("__pfx_") || name.starts_with("__cfi_");
 }
 
-// Names are ASCII without blanks; bytes of anything else are not a symbol.
-bool is_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return c > ' ' && c < '\x7f';
-  });
+// foo.cold, and foo.cold.3 of older compilers.
+bool is_cold_part(std::string_view name) {
+  if (name.ends_with(".cold")) return true;
+  const bool numbered = name.back() >= '0' && name.back() <= '9';
+  return numbered && name.find(".cold.") != std::string_view::npos;
+}
+
+// What kallsyms lists after the modules: BPF programs, and the trampolines of
+// ftrace and kprobes.
+bool is_generated(std::string_view module) {
+  return module == "bpf" || module.starts_with("__builtin__");
 }
 
 // The kernel's own symbols come sorted, those of its modules do not: sorting
@@ -103,16 +59,18 @@ void sort_by_address(std::vector<T>& symbols) {
 }  // namespace
 
 Symbols parse_kallsyms(std::string_view text) {
-  // Where the type stands if the address has the digits of a 64-bit kernel.
+  // Where the type and the name stand if the address has the digits of a
+  // 64-bit kernel.
   constexpr std::size_t type_at = 17;
+  constexpr std::size_t name_at = 19;
   Symbols symbols;
   bool any = false;
   symbols.functions.reserve(text.size() / 128);
   while (!text.empty()) {
     std::string_view line = take_line(text);
-    // Most lines are data: skip them unread.
-    if (line.size() > type_at && line[type_at - 1] == ' ' &&
-        !is_text(line[type_at])) {
+    // Most lines are data and padding: skip them unread.
+    if (line.size() > name_at && line[type_at - 1] == ' ' &&
+        (!is_text(line[type_at]) || is_padding(line.substr(name_at)))) {
       continue;
     }
     Function function;
@@ -121,14 +79,13 @@ Symbols parse_kallsyms(std::string_view text) {
     line.remove_prefix(2);
     function.module = take_module(line, '\t');
     function.name = line;
-    if (!is_name(line)) continue;
+    if (!is_name(line) || is_padding(line)) continue;
     any = true;
     if (function.address == 0) continue;
     if (line == "_sinittext") symbols.init_begin = function.address;
     if (line == "_einittext") symbols.init_end = function.address;
-    auto& list =
-        is_function(line, function.module) ? symbols.functions : symbols.others;
-    list.push_back(function);
+    const bool other = is_cold_part(line) || is_generated(function.module);
+    (other ? symbols.others : symbols.functions).push_back(function);
   }
   symbols.hidden = any && symbols.functions.empty() && symbols.others.empty();
   sort_by_address(symbols.functions);
