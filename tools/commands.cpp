@@ -39,7 +39,7 @@ void log_to_stderr(std::string_view text) {
 
 int run_command(std::span<const std::string> arguments) {
   if (arguments.empty()) {
-    throw UsageError("run", "nothing", 0, "no COMMAND is given",
+    throw UsageError("run", "", 0, "no COMMAND is given",
                      "see probekit --help");
   }
   const std::string& first = arguments.front();

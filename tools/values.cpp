@@ -99,7 +99,8 @@ std::uint64_t parse_number(std::string_view text, std::uint64_t low,
 std::chrono::nanoseconds parse_duration(std::string_view text) {
   const auto unit_at = text.find_first_not_of("0123456789.");
   if (text.empty() || unit_at == 0) throw BadValue("not a number");
-  if (unit_at == text.npos) throw BadValue("the unit is missing");
+  if (unit_at == text.npos)
+    throw BadValue("the unit is missing: ns, us, ms or s");
   const auto unit = text.substr(unit_at);
   const auto number = text.substr(0, unit_at);
   if (unit == "ns") return nanoseconds(parse_decimal(number, 1));
@@ -107,7 +108,8 @@ std::chrono::nanoseconds parse_duration(std::string_view text) {
     return nanoseconds(parse_decimal(number, kSecond / 1000000));
   if (unit == "ms") return nanoseconds(parse_decimal(number, kSecond / 1000));
   if (unit == "s") return nanoseconds(parse_decimal(number, kSecond));
-  throw BadValue(fmt::format("no unit of time is '{}'", printable(unit)));
+  throw BadValue(fmt::format("'{}' is none of the units ns, us, ms and s",
+                             printable(unit)));
 }
 
 std::chrono::nanoseconds parse_seconds(std::string_view text) {
