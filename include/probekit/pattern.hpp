@@ -69,7 +69,8 @@ class Pattern {
   std::string text_;
   std::string module_;
   std::string name_;
-  std::string literal_;  ///< what every name that a glob matches begins with
+  std::string head_;  ///< what every name that a glob matches begins with
+  std::string tail_;  ///< and ends with
   std::shared_ptr<const Regex> regex_;
   std::uint64_t number_ = 0;
   Kind kind_ = Kind::name;

@@ -43,6 +43,17 @@ enum class Refusal {
 /// text is static.
 std::string_view to_string(Refusal refusal) noexcept;
 
+/// Where the ftrace locations of a SymbolTable come from.
+enum class Locations {
+  /// Read from ftrace's list. The kernel needs longer to print it than for
+  /// everything else.
+  listed,
+  /// Every function is assumed to have one, but for those that are discarded
+  /// after boot. Function::location is its address, and the engine will say
+  /// which cannot be attached to.
+  assumed,
+};
+
 /// The functions of a kernel: its symbol table matched with what ftrace can
 /// attach to. Immutable; copies are cheap and share their storage; safe to use
 /// from several threads.
@@ -53,17 +64,22 @@ std::string_view to_string(Refusal refusal) noexcept;
 /// trampolines of ftrace and kprobes.
 class SymbolTable {
  public:
-  /// Reads the running kernel: /proc/kallsyms, and
-  /// available_filter_functions_addrs and the kprobes blacklist in tracefs and
-  /// debugfs. The blacklist may be missing. Throws UnsupportedError where the
-  /// addresses are hidden or tracefs cannot be read.
-  static SymbolTable of_running_kernel();
+  /// Reads the running kernel: /proc/kallsyms, the kprobes blacklist in
+  /// debugfs, which may be missing, and, for Locations::listed,
+  /// available_filter_functions_addrs in tracefs. Throws UnsupportedError where
+  /// the addresses are hidden or tracefs cannot be read.
+  static SymbolTable of_running_kernel(Locations locations = Locations::listed);
 
   /// From the texts of those three files (recorded ones, in tests). Lines that
   /// are not in the kernel's format are skipped. Throws UnsupportedError when
   /// every address in `kallsyms` is zero, which is how the kernel hides them.
   SymbolTable(std::string kallsyms, std::string_view filter_functions,
               std::string_view blacklist);
+
+  /// This table of the running kernel with Locations::listed. Its names are
+  /// also valid as long as the other one's, and the other way round. Throws
+  /// UnsupportedError as of_running_kernel().
+  SymbolTable with_listed_locations() const;
 
   /// Every function, sorted by address, aliases side by side in the order in
   /// which the kernel lists them.
@@ -99,6 +115,9 @@ class SymbolTable {
 
  private:
   struct State;
+  explicit SymbolTable(std::shared_ptr<const State> state) noexcept;
+  static std::shared_ptr<State> parse(std::string kallsyms,
+                                      std::string_view blacklist);
 
   std::shared_ptr<const State> state_;
 };

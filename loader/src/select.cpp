@@ -14,6 +14,7 @@
 namespace probekit {
 namespace {
 
+using detail::is_named;
 using detail::PatternIndex;
 
 std::string hex(std::uint64_t number) {
@@ -22,11 +23,6 @@ std::string hex(std::uint64_t number) {
       std::to_chars(digits.data(), digits.data() + digits.size(), number, 16)
           .ptr;
   return "0x" + std::string(digits.data(), end);
-}
-
-bool is_named(const Pattern& pattern) {
-  return pattern.kind() == Pattern::Kind::name ||
-         pattern.kind() == Pattern::Kind::address;
 }
 
 // What the patterns say of one function and its aliases.

@@ -14,7 +14,7 @@
 namespace probekit {
 
 struct SymbolTable::State {
-  std::string text;  // owns every name
+  std::shared_ptr<const std::string> text;  // owns every name
   detail::Symbols symbols;
   // Aligned with symbols.functions: is this the alias that ftrace lists?
   std::vector<bool> listed;
@@ -77,6 +77,17 @@ std::vector<bool> match_locations(
   return listed;
 }
 
+bool is_discarded(const detail::Symbols& symbols, std::uint64_t address) {
+  return address >= symbols.init_begin && address < symbols.init_end;
+}
+
+void assume_locations(detail::Symbols& symbols) {
+  for (Function& function : symbols.functions) {
+    if (is_discarded(symbols, function.address)) continue;
+    function.location = function.address;
+  }
+}
+
 // A file of the kernel without which nothing can be resolved.
 std::string read_or_explain(const std::string& path, std::size_t expected,
                             const std::string& remedy) {
@@ -134,35 +145,58 @@ std::string_view to_string(Refusal refusal) noexcept {
   return "unknown";
 }
 
-SymbolTable SymbolTable::of_running_kernel() {
+SymbolTable SymbolTable::of_running_kernel(Locations locations) {
   // With room to spare: 200,000 symbols take 9 MB. Untouched pages are free.
   constexpr std::size_t expected = std::size_t{32} << 20;
   std::string kallsyms = read_or_explain("/proc/kallsyms", expected,
                                          "use a kernel with CONFIG_KALLSYMS");
-  const std::string functions = read_filter_functions();
   // Optional: debugfs is often not mounted, and fprobe does not need it.
   const std::string blacklist =
       detail::read_file("/sys/kernel/debug/kprobes/blacklist", 0).text;
-  return SymbolTable(std::move(kallsyms), functions, blacklist);
+  if (locations == Locations::listed) {
+    return SymbolTable(std::move(kallsyms), read_filter_functions(), blacklist);
+  }
+  std::shared_ptr<State> state = parse(std::move(kallsyms), blacklist);
+  assume_locations(state->symbols);
+  state->listed.resize(state->symbols.functions.size());
+  return SymbolTable(std::move(state));
 }
 
-SymbolTable::SymbolTable(std::string kallsyms,
-                         std::string_view filter_functions,
-                         std::string_view blacklist) {
+SymbolTable SymbolTable::with_listed_locations() const {
+  const std::string functions = read_filter_functions();
+  auto state = std::make_shared<State>(*state_);
+  for (Function& function : state->symbols.functions) function.location = 0;
+  state->listed = match_locations(state->symbols.functions,
+                                  detail::parse_filter_functions(functions));
+  return SymbolTable(std::move(state));
+}
+
+std::shared_ptr<SymbolTable::State> SymbolTable::parse(
+    std::string kallsyms, std::string_view blacklist) {
   auto state = std::make_shared<State>();
-  state->text = std::move(kallsyms);
-  state->symbols = detail::parse_kallsyms(state->text);
+  state->text = std::make_shared<const std::string>(std::move(kallsyms));
+  state->symbols = detail::parse_kallsyms(*state->text);
   if (state->symbols.hidden) {
     throw UnsupportedError(
         "read", "/proc/kallsyms", 0, "the kernel hides its addresses",
         "run as root with CAP_SYSLOG, and with kernel.kptr_restrict below 2: "
         "sysctl kernel.kptr_restrict=1");
   }
+  state->blacklist = detail::parse_blacklist(blacklist);
+  return state;
+}
+
+SymbolTable::SymbolTable(std::shared_ptr<const State> state) noexcept
+    : state_(std::move(state)) {}
+
+SymbolTable::SymbolTable(std::string kallsyms,
+                         std::string_view filter_functions,
+                         std::string_view blacklist) {
+  const std::shared_ptr<State> state = parse(std::move(kallsyms), blacklist);
   state->listed =
       match_locations(state->symbols.functions,
                       detail::parse_filter_functions(filter_functions));
-  state->blacklist = detail::parse_blacklist(blacklist);
-  state_ = std::move(state);
+  state_ = state;
 }
 
 std::span<const Function> SymbolTable::functions() const noexcept {
@@ -222,9 +256,7 @@ std::optional<Place> SymbolTable::place_of(
 
 Refusal SymbolTable::refusal(const Function& function) const noexcept {
   if (function.location != 0) return Refusal::none;
-  const detail::Symbols& symbols = state_->symbols;
-  return function.address >= symbols.init_begin &&
-                 function.address < symbols.init_end
+  return is_discarded(state_->symbols, function.address)
              ? Refusal::init
              : Refusal::not_traceable;
 }

@@ -58,6 +58,11 @@ TEST(Pattern, Globs) {
   EXPECT_TRUE(matches("*read", "vfs_read"));
   EXPECT_FALSE(matches("*read", "vfs_readv"));
   EXPECT_TRUE(matches("vfs_?ead", "vfs_read"));
+  EXPECT_FALSE(matches("ab*ba", "aba"));
+  EXPECT_TRUE(matches("a*b*c", "aXbYc"));
+  EXPECT_FALSE(matches("a*b*c", "aXYc"));
+  EXPECT_TRUE(matches("*\\*", "star*"));
+  EXPECT_TRUE(matches("*[?]", "mark?"));
   EXPECT_TRUE(matches("vfs_[rw]*", "vfs_write"));
   EXPECT_FALSE(matches("vfs_[!rw]*", "vfs_write"));
   EXPECT_TRUE(matches("[[:alpha:]]*", "vfs_write"));

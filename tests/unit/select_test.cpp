@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "detail/verdicts.hpp"
 #include "recorded.hpp"
 
 namespace probekit {
@@ -240,6 +241,32 @@ TEST_F(Select, InstructionsNeedAKprobe) {
     EXPECT_THAT(error.what(), HasSubstr("vfs_read+4"));
     EXPECT_THAT(error.what(), HasSubstr("kprobe"));
   }
+}
+
+TEST_F(Select, EngineHasTheLastWord) {
+  const std::vector<std::string> texts = {"vfs_[rw][er]*[de]", "compute_score",
+                                          "entry_SYSCALL_64"};
+  const std::vector<Pattern> patterns = parse_patterns(texts);
+  Selection selection = probekit::select(table_, patterns);
+  ASSERT_THAT(
+      names(selection.targets),
+      ElementsAre("compute_score.isra.0", "compute_score.constprop.0.isra.0",
+                  "vfs_read", "vfs_write"));
+  detail::refuse(selection, patterns,
+                 std::vector<std::uint32_t>{
+                     PROBEKIT_TARGET_OK, PROBEKIT_TARGET_NOT_TRACEABLE,
+                     PROBEKIT_TARGET_NOT_TRACEABLE, PROBEKIT_TARGET_OK});
+  EXPECT_THAT(names(selection.targets),
+              ElementsAre("compute_score.isra.0", "vfs_write"));
+  ASSERT_THAT(selection.refused, SizeIs(3));
+  EXPECT_EQ(selection.refused[0].function.name, "entry_SYSCALL_64");
+  EXPECT_EQ(selection.refused[1].function.name,
+            "compute_score.constprop.0.isra.0");
+  EXPECT_TRUE(selection.refused[1].named);
+  EXPECT_EQ(selection.refused[1].pattern, 1U);
+  EXPECT_EQ(selection.refused[2].function.name, "vfs_read");
+  EXPECT_FALSE(selection.refused[2].named);
+  EXPECT_EQ(selection.refused[2].refusal, Refusal::not_traceable);
 }
 
 TEST(Exclusions, AreWellFormedAndHaveReasons) {

@@ -14,6 +14,12 @@
 
 namespace probekit::detail {
 
+// Does it ask for a function in so many words?
+inline bool is_named(const Pattern& pattern) {
+  return pattern.kind() == Pattern::Kind::name ||
+         pattern.kind() == Pattern::Kind::address;
+}
+
 // Finds the patterns that match a function without trying each: tens of
 // thousands of functions meet a file of thousands of patterns. Refers to the
 // patterns, which must outlive it.
