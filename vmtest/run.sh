@@ -150,8 +150,11 @@ arguments=(
 	panic=-1 oops=panic softlockup_panic=1 reboot=t
 	tsc=reliable no_timer_check mitigations=off
 )
+# One host thread for all CPUs of the guest: with a thread for each, a CPU may run
+# an int3 that another has patched away already, and the kernel dies of it. They
+# still take turns in the middle of anything.
 # shellcheck disable=SC2054
-accel=(-accel tcg,thread=multi -cpu max)
+accel=(-accel tcg,thread=single -cpu max)
 if [[ $icount ]]; then
 	cpus=1
 	# shellcheck disable=SC2054
@@ -175,7 +178,9 @@ streams+=($!)
 # The limit is on this side: a guest that hangs keeps no time. No signal can be
 # lost to a shell that was killed: then its child gets one, too.
 started=$SECONDS
-machine=${PROBEKIT_QEMU_MACHINE:-microvm,pcie=on}
+# A machine with a PIT and an HPET: without them the kernel finds no clock, and
+# boots or not as the load of the host has it.
+machine=${PROBEKIT_QEMU_MACHINE:-pc}
 setpriv --pdeathsig TERM timeout -k 5 "$limit" \
 	qemu-system-x86_64 -M "$machine" "${accel[@]}" -smp "$cpus" -m "$memory" \
 	-nodefaults -no-user-config -display none -no-reboot \
