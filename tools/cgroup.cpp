@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -11,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <probekit/error.hpp>
@@ -29,6 +31,9 @@ namespace fs = std::filesystem;
 
 // Of the root of every hierarchy, seen from outside of cgroup namespaces.
 constexpr ino_t kRootInode = 1;
+
+// Of the cgroups that we make; a process id follows.
+constexpr std::string_view kPrefix = "probekit-";
 
 std::string slurp(const fs::path& path) {
   std::ifstream file(path);
@@ -125,6 +130,20 @@ void evict(const fs::path& cgroup, const fs::path& to) {
   }
 }
 
+// What runs that were killed have left. Whose process still lives may be about
+// to use it.
+void remove_leftovers(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kPrefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + kPrefix.size());
+    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
+      ::rmdir(entry.path().c_str());
+    }
+  }
+}
+
 }  // namespace
 
 fs::path cgroup_mount(std::string_view mountinfo) {
@@ -184,9 +203,10 @@ CgroupId identify_cgroup(const std::string& path) {
 
 TemporaryCgroup::TemporaryCgroup()
     : root_(CgroupRoot::open()), parent_(root_.own()) {
-  // One may be left of a run that was killed and had the same process id.
+  remove_leftovers(parent_);
+  // Another process id namespace may have a probekit of the same number.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    path_ = parent_ / fmt::format("probekit-{}{}", ::getpid(),
+    path_ = parent_ / fmt::format("{}{}{}", kPrefix, ::getpid(),
                                   attempt ? fmt::format("-{}", attempt) : "");
     if (::mkdir(path_.c_str(), 0755) == 0) {
       id_ = id_of(path_);

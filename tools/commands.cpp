@@ -9,6 +9,7 @@
 
 #include "help.hpp"
 #include "output.hpp"
+#include "values.hpp"
 
 namespace probekit::tools {
 namespace {
@@ -32,9 +33,38 @@ int dispatch(const Options& options) {
   return kFailed;
 }
 
-void log_to_stderr(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  diagnose(text);
+// What the library logs while a command runs; said only when that fails, for
+// it is long and means little otherwise.
+class Log {
+ public:
+  Log() {
+    set_log_sink([this](std::string_view text) { text_ += text; });
+  }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  ~Log() { set_log_sink({}); }
+
+  void print() const {
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const auto end = rest.find('\n');
+      diagnose(printable(rest.substr(0, end)));
+      rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    }
+  }
+
+ private:
+  std::string text_;
+};
+
+int dispatch_verbosely(const Options& options) {
+  const Log log;
+  try {
+    return dispatch(options);
+  } catch (const Error&) {
+    log.print();
+    throw;
+  }
 }
 
 int run_command(std::span<const std::string> arguments) {
@@ -48,8 +78,7 @@ int run_command(std::span<const std::string> arguments) {
   const CommandSpec& command = find_command(first);
   const Options options = parse_options(command, arguments.subspan(1));
   if (options.help) return print(command_help(command));
-  if (options.verbose) set_log_sink(log_to_stderr);
-  return dispatch(options);
+  return options.verbose ? dispatch_verbosely(options) : dispatch(options);
 }
 
 }  // namespace

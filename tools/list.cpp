@@ -64,7 +64,8 @@ int run_list(const Options& options) {
   const Wanted wanted = read_patterns(options);
   Output output(options.output);
   const SymbolTable table = SymbolTable::of_running_kernel();
-  const Selection selection = choose(table, wanted, options);
+  const Selection selection =
+      select(table, wanted.patterns, wanted.excludes, select_options(options));
   for (const auto& line : unmatched_lines(selection)) diagnose(line);
   if (!options.why) {
     for (const auto& line : refused_lines(selection, options.verbose)) {

@@ -5,10 +5,11 @@
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <optional>
+#include <probekit/aim.hpp>
 #include <probekit/engine.hpp>
 #include <probekit/error.hpp>
-#include <probekit/pattern.hpp>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,16 @@ std::uint64_t since(Clock::time_point start) {
       std::chrono::nanoseconds(Clock::now() - start).count());
 }
 
-// A run, from the order of its members: what is destroyed first is attached
-// last, and the program is ended only when nothing measures it any more.
+// Probes attach all the same, and are never hit.
+void require_ftrace() {
+  std::ifstream file("/proc/sys/kernel/ftrace_enabled");
+  if (file.peek() != '0') return;
+  throw UnsupportedError("probe", "functions", 0, "ftrace is switched off",
+                         "switch it on: sysctl kernel.ftrace_enabled=1");
+}
+
+// A run. What it needs from the outside comes into being first, and what is
+// wrong with it is said before anything is loaded.
 class Measurement {
  public:
   Measurement(const Options& options, const Instrument& instrument)
@@ -48,23 +57,23 @@ class Measurement {
   }
 
   int run() {
+    require_ftrace();
     const Engine engine = Engine::open();
-    const SymbolTable table = SymbolTable::of_running_kernel();
-    const Selection selection = choose(table, wanted_, options_);
-    report(selection);
-    if (selection.targets.empty()) return nothing_to_probe(selection);
+    const Aim aimed = aim(engine, wanted_.patterns, wanted_.excludes,
+                          select_options(options_));
+    report(aimed.selection);
+    if (!aimed.targets) return nothing_to_probe(aimed.selection);
 
-    const TargetSet set = make_targets(engine, selection.targets);
+    const TargetSet& set = *aimed.targets;
     Object object = prepare(set);
-    Printer printer(options_, output_, selection.targets);
+    Printer printer(options_, output_, aimed.selection.targets);
     std::optional<Link> link = attach(object, set);
     if (!link) return interrupted(printer, set);
 
     if (workload_) workload_->start();
-    const std::size_t targets = set.verdicts().size();
-    wait(object, targets, printer);
+    wait(object, set.accepted(), printer);
     detach(link);
-    printer.finish(read(object, targets), summary(set));
+    printer.finish(read(object, set.accepted()), summary(set));
     return finish();
   }
 
@@ -85,34 +94,11 @@ class Measurement {
     return 1;
   }
 
-  TargetSet make_targets(const Engine& engine,
-                         const std::vector<Function>& functions) const {
-    std::vector<probekit_target> targets;
-    for (const Function& function : functions) {
-      targets.push_back({function.address, 0});
-    }
-    TargetSet set = engine.make_targets(targets);
-    const auto verdicts = set.verdicts();
-    for (std::size_t i = 0; i < verdicts.size(); ++i) {
-      if (verdicts[i] == PROBEKIT_TARGET_OK) continue;
-      say("cannot probe {}: {}", label(functions[i]),
-          verdicts[i] == PROBEKIT_TARGET_DUPLICATE
-              ? "it is the same as another function"
-              : to_string(Refusal::not_traceable));
-    }
-    if (set.accepted() == 0) {
-      throw Error("probe", "any function", 0, "the engine refused all of them",
-                  "see probekit list --why");
-    }
-    return set;
-  }
-
   Object prepare(const TargetSet& set) const {
     Object object(std::string(instrument_.name), instrument_.object);
     filter_.apply(object);
     instrument_.set_up(object);
-    object.set_max_entries(instrument_.map,
-                           static_cast<std::uint32_t>(set.verdicts().size()));
+    object.set_max_entries(instrument_.map, set.accepted());
     object.set_targets(instrument_.name, set);
     if (options_.maxactive != 0) {
       object.set_maxactive(instrument_.name, options_.maxactive);
@@ -135,7 +121,8 @@ class Measurement {
   std::optional<Link> attach_with_progress(Object& object,
                                            const TargetSet& set) const {
     const Progress progress(
-        [&set] {
+        [&set, this] {
+          if (signals_.received() != 0) return std::string("giving up");
           const probekit_stats stats = set.stats();
           return fmt::format("attaching: {} of {} functions", stats.attached,
                              stats.accepted);
@@ -157,7 +144,7 @@ class Measurement {
     return 1;
   }
 
-  void wait(const Object& object, std::size_t targets, Printer& printer) {
+  void wait(const Object& object, std::uint32_t targets, Printer& printer) {
     Wait wait;
     wait.duration = options_.duration;
     wait.interval = options_.interval;
@@ -181,12 +168,11 @@ class Measurement {
     if (options_.verbose) say("detached in {}", format_duration(since(start)));
   }
 
-  std::vector<Reading> read(const Object& object, std::size_t targets) const {
+  std::vector<Reading> read(const Object& object, std::uint32_t targets) const {
     std::vector<Reading> readings;
     readings.reserve(targets);
-    for (std::size_t i = 0; i < targets; ++i) {
-      readings.push_back(
-          instrument_.read(object, static_cast<std::uint32_t>(i)));
+    for (std::uint32_t i = 0; i < targets; ++i) {
+      readings.push_back(instrument_.read(object, i));
     }
     return readings;
   }

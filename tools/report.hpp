@@ -40,7 +40,7 @@ struct Summary {
   std::uint64_t called = 0;   ///< those that were called
   std::uint64_t calls = 0;
   probekit_stats stats{};
-  bool filtered = false;  ///< calls of some processes only, or of some lengths
+  bool filtered = false;  ///< only calls of some processes are wanted
 };
 
 /// Sorts what was called most, or took most time, to the front.

@@ -130,8 +130,8 @@ std::string text_summary(const Summary& summary) {
                   stats.maxactive));
   missed += missed_line(
       stats.missed_recursion, "call",
-      "a handler was running on that CPU, which calls such a function itself "
-      "or was interrupted; exclude functions that handlers run on (-x)");
+      "a handler was running on that CPU; leave out functions that handlers "
+      "or interrupts run (-x)");
   missed += missed_line(
       stats.missed_exit, "return",
       "a handler was running on that CPU; probe fewer functions at once");

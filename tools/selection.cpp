@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
 #include "values.hpp"
 
 namespace probekit::tools {
@@ -16,12 +21,11 @@ Wanted read_patterns(const Options& options) {
   return wanted;
 }
 
-Selection choose(const SymbolTable& table, const Wanted& wanted,
-                 const Options& options) {
+SelectOptions select_options(const Options& options) {
   SelectOptions how;
   how.include_excluded = options.force;
   if (!options.with_arg.empty()) how.only = functions_taking(options.with_arg);
-  return select(table, wanted.patterns, wanted.excludes, how);
+  return how;
 }
 
 std::string label(const Function& function) {
@@ -46,22 +50,29 @@ std::vector<std::string> unmatched_lines(const Selection& selection) {
   return lines;
 }
 
-std::vector<std::string> refused_lines(const Selection& selection, bool all) {
-  std::vector<std::string> lines;
-  std::size_t others = 0;
-  std::size_t excluded = 0;
-  for (const Refused& refused : selection.refused) {
-    const bool by_us = refused.refusal == Refusal::excluded;
-    if (!refused.named && !all) {
-      ++(by_us ? excluded : others);
-      continue;
-    }
-    lines.push_back(fmt::format("{} {}: {}{}",
-                                by_us ? "not probing" : "cannot probe",
-                                label(refused.function), refused.reason,
-                                by_us ? "; --force probes it" : ""));
-  }
-  if (others != 0) {
+namespace {
+
+constexpr std::size_t kNamedShown = 10;
+constexpr std::size_t kExamples = 3;
+
+bool by_choice(const Refused& refused) {
+  return refused.refusal == Refusal::excluded;
+}
+
+std::string named_line(const Refused& refused) {
+  const bool chosen = by_choice(refused);
+  return fmt::format("{} {}: {}{}", chosen ? "not probing" : "cannot probe",
+                     label(refused.function), refused.reason,
+                     chosen ? "; --force probes it" : "");
+}
+
+// What patterns caught by the way, in two numbers.
+void add_totals(std::vector<std::string>& lines,
+                std::span<const Refused* const> caught) {
+  const auto excluded = static_cast<std::size_t>(std::count_if(
+      caught.begin(), caught.end(),
+      [](const Refused* refused) { return by_choice(*refused); }));
+  if (const auto others = caught.size() - excluded; others != 0) {
     lines.push_back(
         fmt::format("cannot probe {} of those that match; "
                     "probekit list --why tells which and why",
@@ -74,6 +85,44 @@ std::vector<std::string> refused_lines(const Selection& selection, bool all) {
                     "probes them",
                     counted(excluded, "function")));
   }
+}
+
+// The same, reason by reason.
+void add_reasons(std::vector<std::string>& lines,
+                 std::span<const Refused* const> caught) {
+  std::map<std::string_view, std::vector<const Refused*>> reasons;
+  for (const Refused* refused : caught) {
+    reasons[refused->reason].push_back(refused);
+  }
+  for (const auto& [reason, functions] : reasons) {
+    std::string line = fmt::format(
+        "{} {}: {}; ",
+        by_choice(*functions.front()) ? "not probing" : "cannot probe",
+        counted(functions.size(), "function"), reason);
+    const std::size_t shown = std::min(functions.size(), kExamples);
+    for (std::size_t i = 0; i < shown; ++i) {
+      line += fmt::format("{}{}", i == 0 ? "" : ", ",
+                          label(functions[i]->function));
+    }
+    if (shown < functions.size()) line += ", ...";
+    lines.push_back(std::move(line));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> refused_lines(const Selection& selection,
+                                       bool verbose) {
+  std::vector<std::string> lines;
+  std::vector<const Refused*> caught;
+  for (const Refused& refused : selection.refused) {
+    if (refused.named && (verbose || lines.size() < kNamedShown)) {
+      lines.push_back(named_line(refused));
+    } else {
+      caught.push_back(&refused);
+    }
+  }
+  verbose ? add_reasons(lines, caught) : add_totals(lines, caught);
   return lines;
 }
 

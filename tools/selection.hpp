@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <probekit/pattern.hpp>
 #include <string>
+#include <vector>
 
 #include "options.hpp"
 
@@ -18,15 +19,15 @@ struct Wanted {
 };
 Wanted read_patterns(const Options& options);
 
-/// What they select. The names belong to `table`.
-Selection choose(const SymbolTable& table, const Wanted& wanted,
-                 const Options& options);
+/// What else decides which functions are selected.
+SelectOptions select_options(const Options& options);
 
 /// A line for each pattern that names nothing.
 std::vector<std::string> unmatched_lines(const Selection& selection);
-/// A line for each function that was asked for by name and cannot be probed,
-/// and one for all that patterns caught by the way; with `all` one for each.
-std::vector<std::string> refused_lines(const Selection& selection, bool all);
+/// A line for each function that was asked for by name and cannot be probed;
+/// what other patterns caught is counted, with `verbose` reason by reason.
+std::vector<std::string> refused_lines(const Selection& selection,
+                                       bool verbose);
 
 /// "vfs_read", "xfs_read [xfs]".
 std::string label(const Function& function);

@@ -8,6 +8,7 @@
 #include <probekit/error.hpp>
 #include <sstream>
 
+#include "commands.hpp"
 #include "help.hpp"
 #include "values.hpp"
 
@@ -234,6 +235,36 @@ TEST(Help, ExamplesAreRight) {
   EXPECT_NO_THROW(parse({"count", "vfs_*", "--", "ls", "-l", "/tmp"}));
   EXPECT_NO_THROW(
       parse({"latency", "-d", "5", "--min", "10us", "vfs_read", "vfs_write"}));
+}
+
+int status_of(const std::vector<std::string>& arguments) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = run(arguments);
+  const std::string out = testing::internal::GetCapturedStdout();
+  const std::string err = testing::internal::GetCapturedStderr();
+  // Either an answer, or one line that says why there is none.
+  EXPECT_NE(out.empty(), err.empty());
+  if (!err.empty()) {
+    EXPECT_THAT(err, testing::StartsWith("probekit: "));
+    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  }
+  return status;
+}
+
+TEST(Status, TellsUsageFromFailure) {
+  EXPECT_EQ(status_of({"--help"}), kDone);
+  EXPECT_EQ(status_of({"-h"}), kDone);
+  EXPECT_EQ(status_of({"--version"}), kDone);
+  EXPECT_EQ(status_of({"latency", "--help"}), kDone);
+  EXPECT_EQ(status_of({}), kWrongUsage);
+  EXPECT_EQ(status_of({"frobnicate"}), kWrongUsage);
+  EXPECT_EQ(status_of({"count"}), kWrongUsage);
+  EXPECT_EQ(status_of({"count", "re:("}), kWrongUsage);
+  EXPECT_EQ(status_of({"count", "f\n\n", "--x\ny"}), kWrongUsage);
+  EXPECT_EQ(status_of({"count", "f", "-o", "/nonexistent/file"}), kFailed);
+  EXPECT_EQ(status_of({"count", "f", "-p", "2147483647"}), kFailed);
+  EXPECT_EQ(status_of({"count", "@/nonexistent"}), kFailed);
 }
 
 TEST(Durations, AreParsed) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "printer.hpp"
 #include "report.hpp"
 #include "selection.hpp"
 #include "table.hpp"
@@ -328,6 +329,17 @@ TEST(Diagnostics, MisspeltPatterns) {
                   "'x\\x1b*': no function matches"));
 }
 
+TEST(Diagnostics, LongListsAreCutShort) {
+  Selection selection;
+  for (int i = 0; i < 50; ++i) {
+    selection.refused.push_back(refused("f", Refusal::not_traceable, true));
+  }
+  const auto lines = refused_lines(selection, false);
+  ASSERT_EQ(lines.size(), 11u);
+  EXPECT_THAT(lines[10], HasSubstr("40 functions"));
+  EXPECT_EQ(refused_lines(selection, true).size(), 50u);
+}
+
 TEST(Diagnostics, RefusedByNameAreNamedOthersCounted) {
   Selection selection;
   selection.refused = {refused("a", Refusal::not_traceable, true),
@@ -341,7 +353,10 @@ TEST(Diagnostics, RefusedByNameAreNamedOthersCounted) {
   EXPECT_EQ(lines[1], "not probing e: because; --force probes it");
   EXPECT_THAT(lines[2], HasSubstr("2 functions"));
   EXPECT_THAT(lines[3], HasSubstr("1 function "));
-  EXPECT_EQ(refused_lines(selection, true).size(), 5u);
+
+  const auto verbose = refused_lines(selection, true);
+  ASSERT_EQ(verbose.size(), 3u);
+  EXPECT_EQ(verbose[2], "cannot probe 3 functions: because; b, c, d");
   EXPECT_THAT(refused_lines({}, true), IsEmpty());
 }
 
@@ -370,6 +385,64 @@ TEST_F(OutputFile, IsEmptiedFirst) {
   std::ofstream(path_) << "old";
   Output output(path_);
   EXPECT_EQ(slurp(path_), "");
+}
+
+class PrinterTest : public OutputFile {
+ protected:
+  std::vector<json> records() const { return parse_lines(slurp(path_)); }
+
+  const std::vector<Function> targets_{
+      {"f", "", 0x10, 0}, {"g", "", 0x20, 0}, {"h", "mod", 0x30, 0}};
+  Output output_{path_};
+  Options options_;
+};
+
+TEST_F(PrinterTest, LeavesOutWhatWasNotCalledAndSumsUp) {
+  options_.json = true;
+  Printer printer(options_, output_, targets_);
+  printer.finish({{2, {}}, {0, {}}, {5, {}}}, {.targets = 3});
+  const auto lines = records();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["function"], "h");
+  EXPECT_EQ(lines[1]["function"], "f");
+  EXPECT_FALSE(lines[1].contains("interval"));
+  EXPECT_EQ(lines[2]["type"], "summary");
+  EXPECT_EQ(lines[2]["calls"], 7);
+  EXPECT_EQ(lines[2]["targets"], 3);
+}
+
+TEST_F(PrinterTest, IntervalsAddUpToTheRun) {
+  options_.json = true;
+  options_.interval = std::chrono::seconds(1);
+  Printer printer(options_, output_, targets_);
+  printer.interval({{2, {}}, {0, {}}, {5, {}}});
+  printer.interval({{2, {}}, {0, {}}, {5, {}}});
+  printer.finish({{3, {}}, {1, {}}, {5, {}}}, {});
+  std::uint64_t sum = 0;
+  std::vector<std::uint64_t> intervals;
+  for (const auto& record : records()) {
+    if (record["type"] == "summary") {
+      EXPECT_EQ(record["calls"].get<std::uint64_t>(), sum);
+      continue;
+    }
+    sum += record["calls"].get<std::uint64_t>();
+    intervals.push_back(record["interval"].get<std::uint64_t>());
+  }
+  EXPECT_THAT(intervals, ElementsAre(1, 1, 3, 3));
+  EXPECT_EQ(sum, 9u);
+}
+
+TEST_F(PrinterTest, TextSaysWhenAnIntervalWasEmpty) {
+  options_.interval = std::chrono::seconds(1);
+  Printer printer(options_, output_, targets_);
+  printer.interval({{0, {}}, {0, {}}, {0, {}}});
+  printer.finish({{1, {}}, {0, {}}, {0, {}}}, {.targets = 3});
+  const auto lines = lines_of(slurp(path_));
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_THAT(lines[0], HasSubstr(" interval 1: no calls"));
+  EXPECT_THAT(lines[2], HasSubstr(" interval 2"));
+  EXPECT_EQ(lines[4], "f             1");
+  EXPECT_EQ(lines[6], "3 functions probed, 1 called, 1 call");
 }
 
 TEST(Output, FileThatCannotBeOpenedIsAnErrorAtOnce) {
