@@ -7,6 +7,8 @@
 
 #include <linux/fprobe.h>
 #include <linux/preempt.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/ibt.h>
 
@@ -22,6 +24,29 @@ static inline unsigned long probekit_ftrace_location(unsigned long address)
 	if (copy_from_kernel_nofault(&insn, (void *)address, sizeof(insn)))
 		return 0;
 	return is_endbr(insn) ? address + ENDBR_INSN_SIZE : address;
+}
+
+/* The trampoline that an exit handler was reached through. */
+static inline unsigned long probekit_trampoline_of(struct pt_regs *regs)
+{
+	return instruction_pointer(regs);
+}
+
+/*
+ * Where a function returns to that was jumped to from the end of a hooked one:
+ * what stands on the stack is the trampoline @ret_ip.
+ */
+static inline unsigned long probekit_true_return(unsigned long ret_ip)
+{
+	struct llist_node *node;
+
+	for (node = current->rethooks.first; node; node = node->next) {
+		struct rethook_node *hook = container_of(node, struct rethook_node, llist);
+
+		if (hook->ret_addr != ret_ip)
+			return hook->ret_addr;
+	}
+	return ret_ip;
 }
 
 /*

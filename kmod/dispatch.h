@@ -92,7 +92,8 @@ static __always_inline void probekit_call_init(struct probekit_call *call,
 					       unsigned long ret_ip, struct pt_regs *regs)
 {
 	call->entry_ip = slot->address;
-	call->ret_ip = ret_ip;
+	call->ret_ip = likely(ret_ip != probekit_return_trampoline) ? ret_ip :
+		       probekit_true_return(ret_ip);
 	call->regs = regs;
 	call->cookie = slot->cookie;
 	call->target = slot->target;

@@ -132,6 +132,10 @@ struct probekit_frame {
 /* Serialises attach, detach and swap, and protects the list of probes. */
 extern struct mutex probekit_lock;
 
+/* calibrate.c */
+extern unsigned long probekit_return_trampoline;
+void probekit_calibrate(void);
+
 /* targets.c */
 long probekit_targets_create(struct probekit_targets __user *arg);
 struct probekit_target_set *probekit_targets_get_by_fd(u32 fd);

@@ -12,6 +12,7 @@ static int __init probekit_init(void)
 {
 	int err;
 
+	probekit_calibrate();
 	err = probekit_kfuncs_register();
 	if (!err)
 		err = probekit_struct_ops_register();

@@ -17,7 +17,7 @@ struct pt_regs;
  * struct probekit_call - one execution of a probed function
  * @entry_ip: address of the function as the target set named it, in the entry
  *	and in the exit handler
- * @ret_ip: address that the function returns to
+ * @ret_ip: address that the function returns to, never a trampoline
  * @regs: registers at entry (entry handler) or at return (exit handler)
  * @cookie: cookie of the target
  * @target: index of the target in its set: an array key
