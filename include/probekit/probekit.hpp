@@ -3,6 +3,7 @@
 #define PROBEKIT_PROBEKIT_HPP
 
 /// All of the library.
+#include <probekit/aim.hpp>
 #include <probekit/engine.hpp>
 #include <probekit/error.hpp>
 #include <probekit/histogram.hpp>
