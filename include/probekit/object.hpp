@@ -2,12 +2,11 @@
 #ifndef PROBEKIT_OBJECT_HPP
 #define PROBEKIT_OBJECT_HPP
 
-#include <probekit/engine.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <probekit/engine.hpp>
 #include <span>
 #include <string>
 #include <string_view>

@@ -173,9 +173,7 @@ FileDescriptor::~FileDescriptor() {
 
 TargetSet::TargetSet(FileDescriptor fd, std::vector<std::uint32_t> verdicts,
                      std::uint32_t accepted)
-    : fd_(std::move(fd)),
-      verdicts_(std::move(verdicts)),
-      accepted_(accepted) {}
+    : fd_(std::move(fd)), verdicts_(std::move(verdicts)), accepted_(accepted) {}
 
 probekit_stats TargetSet::stats() const {
   probekit_stats stats{};

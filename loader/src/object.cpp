@@ -109,7 +109,8 @@ std::span<std::byte> member_of(const detail::ObjectState& state,
   const btf* types = bpf_object__btf(state.object.get());
   std::size_t size = 0;
   auto* data = static_cast<std::byte*>(bpf_map__initial_value(&map, &size));
-  const btf_type* type = btf__type_by_id(types, bpf_map__btf_value_type_id(&map));
+  const btf_type* type =
+      btf__type_by_id(types, bpf_map__btf_value_type_id(&map));
   if (!data || !type || !btf_is_struct(type))
     throw Error("read the type of", fmt::format("{} of {}", probe, state.name),
                 EINVAL);
@@ -198,8 +199,7 @@ Object::Object(std::string name, std::span<const std::byte> elf)
   listen_to_libbpf();
   LIBBPF_OPTS(bpf_object_open_opts, options,
               .object_name = state_->name.c_str());
-  state_->object.reset(
-      bpf_object__open_mem(elf.data(), elf.size(), &options));
+  state_->object.reset(bpf_object__open_mem(elf.data(), elf.size(), &options));
   if (!state_->object)
     throw Error("open", "the BPF object " + state_->name, errno,
                 verdict_of(last_words));
@@ -219,8 +219,7 @@ void Object::set_constant_bytes(std::string_view variable,
 }
 
 void Object::set_max_entries(std::string_view map, std::uint32_t entries) {
-  if (const int err =
-          bpf_map__set_max_entries(&map_of(*state_, map), entries))
+  if (const int err = bpf_map__set_max_entries(&map_of(*state_, map), entries))
     throw Error("resize", fmt::format("map {} of {}", map, state_->name), -err);
 }
 
@@ -279,9 +278,8 @@ void Object::read_percpu_bytes(std::string_view map, std::uint32_t key,
   const std::size_t cpus = values.size() / size;
   const std::size_t stride = round_up_8(size);
   std::vector<std::byte> raw(stride * cpus);
-  if (const int err =
-          bpf_map__lookup_elem(&map_of(*state_, map), &key, sizeof(key),
-                               raw.data(), raw.size(), 0))
+  if (const int err = bpf_map__lookup_elem(
+          &map_of(*state_, map), &key, sizeof(key), raw.data(), raw.size(), 0))
     throw Error("read", fmt::format("map {} of {}", map, state_->name), -err);
   for (std::size_t cpu = 0; cpu < cpus; ++cpu)
     std::memcpy(&values[cpu * size], &raw[cpu * stride], size);

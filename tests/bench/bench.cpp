@@ -120,8 +120,7 @@ class RawFprobe {
     std::vector<std::uint64_t> request{flags | targets.size() << 32};
     for (const auto& target : targets) request.push_back(target.address);
     const auto size = request.size() * sizeof(request[0]);
-    if (write(file_.get(), request.data(), size) !=
-        static_cast<ssize_t>(size))
+    if (write(file_.get(), request.data(), size) != static_cast<ssize_t>(size))
       throw Error("attach", "a raw fprobe", errno);
   }
 
@@ -216,9 +215,10 @@ std::vector<Case> cases(const probekit::Engine& engine, const RawFprobe& raw,
 /// Prints a line a case; returns how many missed their goal.
 int per_hit(const std::vector<Case>& all) {
   const double bare = measure();
-  fmt::print("added to one getppid() of {:.0f} ns (instructions, under "
-             "--icount)\n\n",
-             bare);
+  fmt::print(
+      "added to one getppid() of {:.0f} ns (instructions, under "
+      "--icount)\n\n",
+      bare);
   int missed = 0;
   for (const Case& one : all) {
     const Attached attached = one.attach();
@@ -255,9 +255,10 @@ std::vector<probekit_target> many_targets(
 
 int attaching(const probekit::Engine& engine, const RawFprobe& raw,
               const std::vector<probekit_target>& all) {
-  fmt::print("\nattaching entry and exit handlers, ms\n\n{:>9} {:>9} {:>9} "
-             "{:>9} {:>9}\n",
-             "functions", "engine", "raw", "ratio", "detach");
+  fmt::print(
+      "\nattaching entry and exit handlers, ms\n\n{:>9} {:>9} {:>9} "
+      "{:>9} {:>9}\n",
+      "functions", "engine", "raw", "ratio", "detach");
   int missed = 0;
   for (const std::size_t count : {1U, 100U, 1000U, 10000U}) {
     // spread over the kernel, as a pattern's matches are
@@ -265,8 +266,8 @@ int attaching(const probekit::Engine& engine, const RawFprobe& raw,
     const std::size_t step = std::max<std::size_t>(1, all.size() / count);
     for (std::size_t i = 0; i < all.size() && some.size() < count; i += step)
       some.push_back(all[i]);
-    Probe probe{engine.make_targets(some), probekit::Object("both", ours()),
-                {}};
+    Probe probe{
+        engine.make_targets(some), probekit::Object("both", ours()), {}};
     probe.object.set_targets("both", probe.targets);
     probe.object.load();
     Attached floor;
@@ -278,10 +279,10 @@ int attaching(const probekit::Engine& engine, const RawFprobe& raw,
     const double off = milliseconds([&] { probe.link.reset(); });
     const bool over = count == 1000 && mine > 1.5 * theirs;
     missed += over;
-    fmt::print("{:>9} {:>9.1f} {:>9.1f} {:>9.2f} {:>9.1f}{}\n", some.size(),
-               mine, theirs, mine / theirs, off,
-               count == 1000 ? over ? "   goal 1.50, missed" : "   goal 1.50"
-                             : "");
+    fmt::print(
+        "{:>9} {:>9.1f} {:>9.1f} {:>9.2f} {:>9.1f}{}\n", some.size(), mine,
+        theirs, mine / theirs, off,
+        count == 1000 ? over ? "   goal 1.50, missed" : "   goal 1.50" : "");
     std::fflush(stdout);
   }
   return missed;
@@ -296,17 +297,16 @@ int run() {
   int missed = per_hit(cases(engine, raw, one_target(*symbols)));
   missed += attaching(engine, raw, many_targets(*symbols));
   const bool slow = resolving > 500;
-  fmt::print("\nresolving the {} function symbols of the kernel: {:.0f} ms   "
-             "goal 500{}\n",
-             symbols->functions().size(), resolving, slow ? ", missed" : "");
+  fmt::print(
+      "\nresolving the {} function symbols of the kernel: {:.0f} ms   "
+      "goal 500{}\n",
+      symbols->functions().size(), resolving, slow ? ", missed" : "");
   return missed + slow;
 }
 
 }  // namespace
 
-int main() try {
-  return run() ? 1 : 0;
-} catch (const std::exception& error) {
+int main() try { return run() ? 1 : 0; } catch (const std::exception& error) {
   fmt::print(stderr, "probekit_bench: {}\n", error.what());
   return 2;
 }
