@@ -89,6 +89,25 @@ bool glob_matches(const std::string& glob, std::string_view text) {
   return ::fnmatch(glob.c_str(), Terminated(text).c_str(), 0) == 0;
 }
 
+// How often the innermost part of an expression may repeat by its {m,n}. The
+// C library unrolls these, and would take all memory for a few of them nested.
+std::uint64_t repetitions(std::string_view regex) {
+  std::uint64_t product = 1;
+  for (std::size_t i = regex.find('{'); i != std::string_view::npos;
+       i = regex.find('{', i + 1)) {
+    const std::string_view bounds = regex.substr(i + 1);
+    const std::string_view inside = bounds.substr(0, bounds.find('}'));
+    const std::size_t comma = inside.rfind(',');
+    std::uint64_t most = 0;
+    const bool has_upper = comma != std::string_view::npos &&
+                           parse_number(inside.substr(comma + 1), most);
+    if (!has_upper && !parse_number(inside.substr(0, comma), most)) continue;
+    product *= std::clamp<std::uint64_t>(most, 1, 1U << 16);
+    product = std::min<std::uint64_t>(product, 1U << 30);
+  }
+  return product;
+}
+
 // Index of the ] that closes the [ at `open`, or npos.
 std::size_t end_of_bracket(std::string_view glob, std::size_t open) {
   std::size_t i = open + 1;
@@ -230,6 +249,12 @@ void Pattern::compile_regex() {
   }
   if (name_.find('\0') != std::string::npos) {
     malformed(text_, "it contains a zero byte", "leave it out");
+  }
+  constexpr std::size_t longest = 2048;
+  constexpr std::uint64_t most_repetitions = 10000;
+  if (name_.size() > longest || repetitions(name_) > most_repetitions) {
+    malformed(text_, "the expression is too large",
+              "give several smaller ones");
   }
   regex_t compiled;
   const int error =

@@ -92,6 +92,21 @@ TEST(Pattern, RegexesSearch) {
   EXPECT_TRUE(matches("re:a:b|stat", "show_stat"));
 }
 
+TEST(Pattern, RegexesThatWouldTakeAllMemoryOrStack) {
+  EXPECT_THAT(error_of("re:((a{1,200}){1,200}){1,200}"),
+              HasSubstr("too large"));
+  EXPECT_THAT(error_of("re:(a{,2000}){1,2000}"), HasSubstr("too large"));
+  EXPECT_THAT(error_of("re:((a{99,}){99,}){99,}"), HasSubstr("too large"));
+  EXPECT_THAT(
+      error_of("re:" + std::string(20000, '(') + std::string(20000, ')')),
+      HasSubstr("too large"));
+  EXPECT_TRUE(
+      matches("re:" + std::string(1023, '(') + "v" + std::string(1023, ')'),
+              "vfs_read"));
+  EXPECT_TRUE(matches("re:^[a-z]{2,3}_.{3,5}$", "vfs_read"));
+  EXPECT_TRUE(matches("re:s{1}", "vfs_read"));
+}
+
 TEST(Pattern, Addresses) {
   EXPECT_TRUE(matches("0xffffffff81000000", "f"));
   EXPECT_TRUE(matches("0XFFFFFFFF81000004", "f"));
