@@ -261,6 +261,10 @@ constexpr std::array list = {
     Exclusion{"smp_text_poke*", patch},
     Exclusion{"poke_int3_handler", patch},
     Exclusion{"do_sync_core", patch},
+    Exclusion{"insn_decode*", patch},
+    Exclusion{"insn_get_*", patch},
+    Exclusion{"insn_init", patch},
+    Exclusion{"inat_get_*", patch},
 };
 
 }  // namespace

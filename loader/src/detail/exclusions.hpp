@@ -3,7 +3,6 @@
 #define PROBEKIT_DETAIL_EXCLUSIONS_HPP
 
 #include <probekit/symbols.hpp>
-
 #include <span>
 #include <string_view>
 

@@ -2,10 +2,10 @@
 #include "files.hpp"
 
 #include <fcntl.h>
-#include <probekit/engine.hpp>
 #include <unistd.h>
 
 #include <cerrno>
+#include <probekit/engine.hpp>
 
 namespace probekit::detail {
 namespace {
