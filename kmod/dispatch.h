@@ -75,16 +75,11 @@ static __always_inline u32 probekit_hash(unsigned long ip)
 	return (u32)ip * 0x9e3779b1U;
 }
 
-struct probekit_slot *probekit_find_slot_slowly(const struct probekit_probe *probe,
-						unsigned long ip);
-
-/* Constant time: at most half of the slots are taken. */
-static __always_inline struct probekit_slot *
-probekit_find_slot(const struct probekit_probe *probe, unsigned long ip)
+/* The first place to look for a target: right at most times, see fill_table(). */
+static __always_inline const struct probekit_slot *
+probekit_first_slot(const struct probekit_probe *probe, unsigned long ip)
 {
-	struct probekit_slot *slot = &probe->table[probekit_hash(ip) >> probe->shift];
-
-	return likely(slot->ip == ip) ? slot : probekit_find_slot_slowly(probe, ip);
+	return &probe->table[probekit_hash(ip) >> probe->shift];
 }
 
 static __always_inline void probekit_call_init(struct probekit_call *call,

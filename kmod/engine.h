@@ -129,7 +129,7 @@ struct probekit_frame {
 	u8 data[];					/* entry data */
 };
 
-/* Serialises attach, detach and swap, and protects the list of probes. */
+/* Protects the list of probes, and which probe a set belongs to; serialises swaps. */
 extern struct mutex probekit_lock;
 
 /* calibrate.c */

@@ -60,14 +60,6 @@ static noinline void hand_over_active(struct probekit_probe *probe)
 }
 NOKPROBE_SYMBOL(hand_over_active);
 
-static noinline void refuse_for_storage(struct probekit_probe *probe)
-{
-	/* Looking at the pool costs a read per CPU, so not on each refusal. */
-	if (this_cpu_inc_return(probe->counters->missed_storage) % 64 == 1)
-		write_off_dead(probe);
-}
-NOKPROBE_SYMBOL(refuse_for_storage);
-
 /*
  * Run times of programs are wanted, or lockdep wants to be told that we are in
  * an RCU read side, which having preemption off is.
@@ -86,20 +78,23 @@ u32 probekit_run_slowly(const struct probekit_handler *handler, u64 *args)
 }
 NOKPROBE_SYMBOL(probekit_run_slowly);
 
+/* For a place that ftrace calls us for and that nobody named: there is none. */
+static const struct probekit_slot unknown_slot = { .target = U32_MAX };
+
 /* Another target has the place that the hash of this one points at. */
-struct probekit_slot *probekit_find_slot_slowly(const struct probekit_probe *probe,
-						unsigned long ip)
+static noinline const struct probekit_slot *find_slot_slowly(const struct probekit_probe *probe,
+							     unsigned long ip)
 {
 	u32 i = probekit_hash(ip) >> probe->shift;
 
 	while (probe->table[i].ip != ip) {
 		if (!probe->table[i].ip)
-			return NULL;
+			return &unknown_slot;
 		i = (i + 1) & (~0U >> probe->shift);
 	}
 	return &probe->table[i];
 }
-NOKPROBE_SYMBOL(probekit_find_slot_slowly);
+NOKPROBE_SYMBOL(find_slot_slowly);
 
 /*
  * The three functions below are the price of a hit. No canary: there is no
@@ -112,8 +107,8 @@ fprobe_entry_only(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 		  struct pt_regs *regs, void *data)
 {
 	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+	const struct probekit_slot *slot = probekit_first_slot(probe, ip);
 	struct probekit_call call __uninitialized;
-	struct probekit_slot *slot;
 	u32 outer;
 
 	this_cpu_inc(probe->counters->entries);
@@ -121,42 +116,34 @@ fprobe_entry_only(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 		this_cpu_inc(probe->counters->missed_recursion);
 		return 0;
 	}
-	slot = probekit_find_slot(probe, ip);
-	if (likely(slot)) {
-		probekit_call_init(&call, slot, ret_ip, regs);
-		probekit_run(&rcu_dereference_raw(probe->handlers)->entry, &call);
-	}
+	if (unlikely(slot->ip != ip))
+		slot = find_slot_slowly(probe, ip);
+	probekit_call_init(&call, slot, ret_ip, regs);
+	probekit_run(&rcu_dereference_raw(probe->handlers)->entry, &call);
 	probekit_guard_leave(outer);
 	return 0;
 }
 NOKPROBE_SYMBOL(fprobe_entry_only);
 
-static int __no_stack_protector
-fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
-	     struct pt_regs *regs, void *data)
+static __always_inline int enter(struct probekit_probe *probe, unsigned long ip,
+				 unsigned long ret_ip, struct pt_regs *regs,
+				 struct probekit_frame *frame)
 {
-	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+	const struct probekit_slot *slot = probekit_first_slot(probe, ip);
 	struct probekit_counters __percpu *counters = probe->counters;
-	struct probekit_frame *frame = data;
-	struct probekit_slot *slot;
 	int ret = 1;
 	u32 outer;
 
 	this_cpu_inc(counters->entries);
 	if (unlikely(!probekit_guard_enter(&outer))) {
 		this_cpu_inc(counters->missed_recursion);
-		return 1;
+		return ret;
 	}
-	if (unlikely(READ_ONCE(probe->full))) {
-		refuse_for_storage(probe);
-		goto leave;
-	}
-	slot = probekit_find_slot(probe, ip);
-	if (likely(slot)) {
-		probekit_call_init(&frame->call, slot, ret_ip, regs);
-		frame->handlers = rcu_dereference_raw(probe->handlers);
-		ret = probekit_run(&frame->handlers->entry, &frame->call);
-	}
+	if (unlikely(slot->ip != ip))
+		slot = find_slot_slowly(probe, ip);
+	probekit_call_init(&frame->call, slot, ret_ip, regs);
+	frame->handlers = rcu_dereference_raw(probe->handlers);
+	ret = probekit_run(&frame->handlers->entry, &frame->call);
 	if (likely(!ret)) {
 		this_cpu_inc(counters->active);
 		if (unlikely(this_cpu_read(counters->active) >= probe->batch))
@@ -164,9 +151,37 @@ fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 	} else {
 		this_cpu_inc(counters->cancelled);
 	}
-leave:
 	probekit_guard_leave(outer);
 	return ret;
+}
+
+/*
+ * As many calls as may be in flight seem to be. Looking closer costs a read per
+ * CPU, so not for each one.
+ */
+static noinline int enter_when_full(struct probekit_probe *probe, unsigned long ip,
+				    unsigned long ret_ip, struct pt_regs *regs,
+				    struct probekit_frame *frame)
+{
+	if (this_cpu_read(probe->counters->missed_storage) % 64 == 0)
+		write_off_dead(probe);
+	if (!READ_ONCE(probe->full))
+		return enter(probe, ip, ret_ip, regs, frame);
+	this_cpu_inc(probe->counters->entries);
+	this_cpu_inc(probe->counters->missed_storage);
+	return 1;
+}
+NOKPROBE_SYMBOL(enter_when_full);
+
+static int __no_stack_protector
+fprobe_entry(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
+	     struct pt_regs *regs, void *data)
+{
+	struct probekit_probe *probe = container_of(fp, struct probekit_probe, fp);
+
+	if (unlikely(READ_ONCE(probe->full)))
+		return enter_when_full(probe, ip, ret_ip, regs, data);
+	return enter(probe, ip, ret_ip, regs, data);
 }
 NOKPROBE_SYMBOL(fprobe_entry);
 
@@ -209,24 +224,27 @@ NOKPROBE_SYMBOL(fprobe_exit);
 static int attach_chunks(struct probekit_probe *probe)
 {
 	struct probekit_target_set *set = probe->targets;
-	u32 done = 0, chunk;
+	u32 done = min(ATTACH_CHUNK, set->accepted), chunk;
 	int err;
 
-	while (done < set->accepted) {
-		if (signal_pending(current))
-			return -EINTR;
-		chunk = min(ATTACH_CHUNK, set->accepted - done);
-		if (!done)
-			err = register_fprobe_ips(&probe->fp, set->ips, chunk);
-		else
-			err = ftrace_set_filter_ips(&probe->fp.ops, set->ips + done, chunk, 0, 0);
-		if (err)
-			return err;
-		done += chunk;
+	err = register_fprobe_ips(&probe->fp, set->ips, done);
+	if (err)
+		return err;
+	while (!err && done < set->accepted) {
 		WRITE_ONCE(set->attached, done);
 		cond_resched();
+		if (signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		chunk = min(ATTACH_CHUNK, set->accepted - done);
+		err = ftrace_set_filter_ips(&probe->fp.ops, set->ips + done, chunk, 0, 0);
+		done += chunk;
 	}
-	return 0;
+	WRITE_ONCE(set->attached, done);
+	if (err)
+		probekit_fprobe_disarm(probe);
+	return err;
 }
 
 /**
@@ -240,7 +258,6 @@ static int attach_chunks(struct probekit_probe *probe)
 int probekit_fprobe_arm(struct probekit_probe *probe, bool exit_handler)
 {
 	struct fprobe *fp = &probe->fp;
-	int err;
 
 	fp->entry_handler = fprobe_entry_only;
 	if (exit_handler) {
@@ -254,11 +271,7 @@ int probekit_fprobe_arm(struct probekit_probe *probe, bool exit_handler)
 		fp->nr_maxactive = probe->maxactive +
 				   num_possible_cpus() * (2 * probe->batch + 8);
 	}
-	err = attach_chunks(probe);
-	/* Says -EINVAL, harmlessly, where not even the first chunk is attached. */
-	if (err)
-		probekit_fprobe_disarm(probe);
-	return err;
+	return attach_chunks(probe);
 }
 
 /**

@@ -121,6 +121,7 @@ static void retire(struct probekit_probe *probe)
 	s64 active = atomic_read(&probe->active);
 	int cpu;
 
+	lockdep_assert_held(&probekit_lock);
 	for_each_possible_cpu(cpu)
 		active += per_cpu_ptr(set->counters, cpu)->active;
 	set->nmissed = probe->fp.nmissed;
@@ -130,27 +131,50 @@ static void retire(struct probekit_probe *probe)
 	WRITE_ONCE(set->state, PROBEKIT_STATE_DETACHED);
 }
 
+static int claim_set(struct probekit_probe *probe, bool exit_handler)
+{
+	struct probekit_target_set *set = probe->targets;
+	int err;
+
+	err = mutex_lock_killable(&probekit_lock);
+	if (err)
+		return err;
+	if (rcu_access_pointer(set->probe)) {
+		err = -EBUSY;
+	} else {
+		prepare_set(set, probe->entry_data_size);
+		rcu_assign_pointer(set->probe, probe);
+		set->maxactive = exit_handler ? probe->maxactive : 0;
+		WRITE_ONCE(set->state, PROBEKIT_STATE_ATTACHING);
+	}
+	mutex_unlock(&probekit_lock);
+	return err;
+}
+
+/*
+ * Without the lock while the backend works, which may take a minute: others can
+ * detach meanwhile. Nobody finds the probe before it is in the list.
+ */
 static int arm(struct probekit_probe *probe, bool exit_handler)
 {
 	struct probekit_target_set *set = probe->targets;
 	int err;
 
-	lockdep_assert_held(&probekit_lock);
-	if (rcu_access_pointer(set->probe))
-		return -EBUSY;
-	prepare_set(set, probe->entry_data_size);
-	rcu_assign_pointer(set->probe, probe);
-	set->maxactive = exit_handler ? probe->maxactive : 0;
-	WRITE_ONCE(set->state, PROBEKIT_STATE_ATTACHING);
+	err = claim_set(probe, exit_handler);
+	if (err)
+		return err;
 	err = probekit_fprobe_arm(probe, exit_handler);
+
+	mutex_lock(&probekit_lock);
 	if (err) {
 		retire(probe);
-		return err;
+	} else {
+		WRITE_ONCE(set->state, PROBEKIT_STATE_LIVE);
+		list_add_tail(&probe->node, &probes);
+		nr_probes++;
 	}
-	WRITE_ONCE(set->state, PROBEKIT_STATE_LIVE);
-	list_add_tail(&probe->node, &probes);
-	nr_probes++;
-	return 0;
+	mutex_unlock(&probekit_lock);
+	return err;
 }
 
 /**
@@ -182,11 +206,7 @@ int probekit_probe_attach(const struct probekit_fprobe *ops, struct bpf_link *li
 	if (!probe)
 		goto put_set;
 
-	err = mutex_lock_killable(&probekit_lock);
-	if (!err) {
-		err = arm(probe, ops->exit_handler);
-		mutex_unlock(&probekit_lock);
-	}
+	err = arm(probe, ops->exit_handler);
 	if (!err)
 		return 0;
 	free_probe(probe);

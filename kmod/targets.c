@@ -187,12 +187,16 @@ static struct probekit_target_set *make_set(u32 kind, const struct probekit_targ
 	if (!set)
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < count; i++)
-		set->ips[i] = probekit_ftrace_location(targets[i].address);
+		set->ips[i] = targets[i].address;
 	err = check_targets(set->ips, verdicts, count);
 	if (err) {
 		probekit_targets_put(set);
 		return ERR_PTR(err);
 	}
+	/* Only what ftrace knows is read: anything else may be a device. */
+	for (i = 0; i < count; i++)
+		if (verdicts[i] == PROBEKIT_TARGET_OK)
+			set->ips[i] = probekit_ftrace_location(set->ips[i]);
 	fill_table(set, targets, verdicts);
 	return set;
 }
@@ -227,7 +231,7 @@ static int check_arg(const struct probekit_targets *arg)
 {
 	if (arg->kind != PROBEKIT_KIND_FPROBE)
 		return -EOPNOTSUPP;
-	if (arg->flags || arg->reserved || !arg->count || arg->accepted)
+	if (arg->flags || arg->reserved || !arg->count)
 		return -EINVAL;
 	if (arg->count > PROBEKIT_MAX_TARGETS)
 		return -E2BIG;
