@@ -283,6 +283,8 @@ int probekit_fprobe_arm(struct probekit_probe *probe, bool exit_handler)
  */
 void probekit_fprobe_disarm(struct probekit_probe *probe)
 {
+	/* Or the fprobe counts as missed what calls it while it is dismantled. */
+	disable_fprobe(&probe->fp);
 	unregister_fprobe(&probe->fp);
 	/* Exit handlers run under RCU alone, apart from ftrace. */
 	synchronize_rcu();
