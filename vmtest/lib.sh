@@ -77,7 +77,7 @@ build_all() {
 			-DPROBEKIT_KERNEL_DIR="$(kernel_headers "$1")" \
 			-DPROBEKIT_VMLINUX_BTF="$(kernel_headers "$1")/vmlinux" || return
 	fi
-	cmake --build "$build_dir" || return
+	cmake --build "$build_dir" | sed '/^ninja: no work to do\.$/d' || return
 	# A file that is installed no longer must not live on in the guest.
 	rm -rf "$build_dir/stage"
 	DESTDIR=$build_dir/stage cmake --install "$build_dir" >"$build_dir/install.log"

@@ -83,6 +83,8 @@ fi
 base=$build_dir/vmtest/initramfs-$release.cpio
 lock_build "$here/initramfs.sh" "$release" "$base" || die 'no initramfs'
 
+# What a run that was killed could not remove.
+find "$build_dir/vmtest" -maxdepth 1 -name 'run.*' -mmin +1440 -exec rm -rf {} +
 run=$(mktemp -d "$build_dir/vmtest/run.XXXXXX")
 qemu=
 # shellcheck disable=SC2317
@@ -211,7 +213,7 @@ cp "$run/console.log" "$build_dir/vmtest/console.log"
 
 if [[ -s $run/files ]]; then
 	mkdir -p "$out"
-	tar -C "$out" --no-same-owner -xf "$run/files" ||
+	tar -C "$out" --no-same-owner --warning=no-timestamp -xf "$run/files" ||
 		say "the files from /out did not all arrive in $out"
 fi
 
