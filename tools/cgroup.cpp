@@ -187,11 +187,11 @@ fs::path CgroupRoot::own() const {
 }
 
 CgroupId identify_cgroup(const std::string& path) {
-  if (is_cgroup2(path)) return id_of(path);
   std::error_code ignored;
+  if (is_cgroup2(path) && fs::is_directory(path, ignored)) return id_of(path);
   if (fs::exists(path, ignored)) {
     throw Error("use", "cgroup " + in_quotes(path), 0,
-                "it is not in the unified hierarchy (cgroup2)",
+                "it is no directory of the unified hierarchy (cgroup2)",
                 "give --cgroup a directory below the mount of cgroup2");
   }
   const CgroupRoot root = CgroupRoot::open();

@@ -273,6 +273,7 @@ std::vector<CheckResult> check_machine(const fs::path& root) {
                                check_fprobe,  check_kprobes, check_functions,
                                check_symbols, check_module};
   std::vector<CheckResult> results;
+  results.reserve(kChecks.size());
   for (const auto& check : kChecks) results.push_back(check(machine));
   return results;
 }

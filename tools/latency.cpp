@@ -24,6 +24,7 @@ Distribution distribution_of(const latency_stats& stats) {
   distribution.total = stats.total_ns;
   distribution.min = ~stats.min_inverted;
   distribution.max = stats.max_ns;
+  distribution.settle();
   return distribution;
 }
 

@@ -26,12 +26,12 @@ Printer::Printer(const Options& options, Output& output,
 std::vector<Row> Printer::rows_of(std::span<const Reading> readings) const {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    Reading reading =
+    const Reading reading =
         before_.empty() ? readings[i] : readings[i].since(before_[i]);
     if (reading.calls == 0) continue;
     rows.push_back({std::string(targets_[i].name),
                     std::string(targets_[i].module), targets_[i].address,
-                    std::move(reading)});
+                    reading});
   }
   sort_rows(rows);
   return rows;

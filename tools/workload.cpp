@@ -54,7 +54,7 @@ std::string find_program(const std::string& name, const char* search_path) {
   while (true) {
     const auto colon = rest.find(':');
     const std::string directory(rest.substr(0, colon));
-    const std::string path = (directory.empty() ? "." : directory) + "/" + name;
+    std::string path = (directory.empty() ? "." : directory) + "/" + name;
     const int error = executable(path);
     if (error == 0) return path;
     if (error == EACCES) why = error;

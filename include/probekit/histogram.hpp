@@ -60,7 +60,7 @@ struct Distribution {
   Log2Histogram histogram;
 
   std::uint64_t count() const noexcept { return histogram.count(); }
-  /// Rounded to the nearest integer; zero for no values.
+  /// Rounded to the nearest integer, within [min, max]; zero for no values.
   std::uint64_t mean() const noexcept;
 
   /// The value that `percent` of the values do not exceed, zero for no values.
@@ -73,6 +73,12 @@ struct Distribution {
   std::uint64_t percentile(double percent) const noexcept;
 
   void add(std::uint64_t value);
+
+  /// Brings min and max into the slots where they must be. Handlers on other
+  /// CPUs write one field after the other: what is read meanwhile may have
+  /// counted a value that is not yet in min and max.
+  void settle();
+
   Distribution& operator+=(const Distribution& other);
 
   /// What has come on top of an earlier state of the same distribution. Its

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <algorithm>
+#include <cmath>
 #include <probekit/histogram.hpp>
+#include <utility>
 
 namespace probekit {
 namespace {
@@ -19,7 +21,7 @@ std::uint64_t interpolate(std::uint64_t low, std::uint64_t high,
   const double offset = static_cast<double>(high - low) * fraction;
   // A double may round up beyond what fits into the range.
   if (offset >= static_cast<double>(high - low)) return high;
-  return low + static_cast<std::uint64_t>(offset + 0.5);
+  return low + static_cast<std::uint64_t>(std::llround(offset));
 }
 
 }  // namespace
@@ -58,7 +60,8 @@ std::uint64_t Distribution::mean() const noexcept {
   const std::uint64_t n = count();
   if (n == 0) return 0;
   // Rounded without adding to the total, which could overflow.
-  return total / n + (total % n >= n - n / 2 ? 1 : 0);
+  const std::uint64_t mean = total / n + (total % n >= n - n / 2 ? 1 : 0);
+  return min <= max ? std::clamp(mean, min, max) : mean;
 }
 
 std::uint64_t Distribution::percentile(double percent) const noexcept {
@@ -88,6 +91,23 @@ void Distribution::add(std::uint64_t value) {
   histogram.add(value);
 }
 
+void Distribution::settle() {
+  if (count() == 0) {
+    *this = {};
+    return;
+  }
+  std::size_t lowest = 0;
+  while (histogram[lowest] == 0) ++lowest;
+  std::size_t highest = Log2Histogram::kSlots - 1;
+  while (histogram[highest] == 0) --highest;
+  min =
+      std::clamp(min, Log2Histogram::low(lowest), Log2Histogram::last(lowest));
+  max = std::clamp(max, Log2Histogram::low(highest),
+                   Log2Histogram::last(highest));
+  // A first value that is in neither: its slot is all that is known.
+  if (min > max) std::swap(min, max);
+}
+
 Distribution& Distribution::operator+=(const Distribution& other) {
   if (other.count() == 0) return *this;
   min = count() == 0 ? other.min : std::min(min, other.min);
@@ -98,24 +118,18 @@ Distribution& Distribution::operator+=(const Distribution& other) {
 }
 
 Distribution Distribution::since(const Distribution& earlier) const {
+  if (earlier.count() == 0) return *this;
   Distribution result;
   result.total = saturating_subtract(total, earlier.total);
   result.histogram = histogram.since(earlier.histogram);
-  if (result.count() == 0) return {};
-  if (earlier.count() == 0) {
-    result.min = min;
-    result.max = max;
-    return result;
-  }
-
-  std::size_t lowest = 0;
-  while (result.histogram[lowest] == 0) ++lowest;
-  std::size_t highest = Log2Histogram::kSlots - 1;
-  while (result.histogram[highest] == 0) --highest;
-  result.min =
-      min < earlier.min ? min : std::max(min, Log2Histogram::low(lowest));
+  // What is no new extreme is unknown: as far out as the rest allows.
+  result.min = min < earlier.min ? min : 0;
   result.max =
-      max > earlier.max ? max : std::min(max, Log2Histogram::last(highest));
+      max > earlier.max ? max : std::numeric_limits<std::uint64_t>::max();
+  result.settle();
+  if (result.count() == 0) return result;
+  result.min = std::max(result.min, min);
+  result.max = std::min(result.max, max);
   return result;
 }
 

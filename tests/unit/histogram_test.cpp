@@ -171,6 +171,36 @@ TEST(Distribution, MergesTakingTheExtremes) {
   EXPECT_EQ(empty.min, 7u);
 }
 
+TEST(Distribution, SettlesWhatWasReadTooEarly) {
+  Distribution torn;
+  torn.histogram.add(1500);
+  torn.min = kMax;  // as if no value had come yet
+  torn.max = 0;
+  torn.settle();
+  EXPECT_EQ(torn.min, 1024u);
+  EXPECT_EQ(torn.max, 2047u);
+  torn.histogram.add(9);
+  torn.settle();
+  EXPECT_EQ(torn.min, 15u);
+  EXPECT_EQ(torn.max, 2047u);
+
+  Distribution sound = of({9, 1500});
+  sound.settle();
+  EXPECT_EQ(sound.min, 9u);
+  EXPECT_EQ(sound.max, 1500u);
+
+  Distribution empty;
+  empty.min = kMax;
+  empty.settle();
+  EXPECT_EQ(empty.min, 0u);
+}
+
+TEST(Distribution, MeanStaysWithinMinAndMax) {
+  Distribution torn = of({1000, 1000});
+  torn.total = 1000;
+  EXPECT_EQ(torn.mean(), 1000u);
+}
+
 TEST(Distribution, SinceNothingIsAll) {
   const Distribution all = of({3, 9}).since({});
   EXPECT_EQ(all.min, 3u);
