@@ -42,6 +42,7 @@ struct probekit_counters {
 	u64 missed_swapped;
 	u64 missed_exit;
 	s32 active;		/* calls in flight, up to +-batch, not yet in probe->active */
+	s32 notice;		/* from how many on there is news; at most batch */
 } ____cacheline_aligned;
 
 /* A target as a hit finds it: an open-addressed table keyed by ftrace location. */
@@ -101,13 +102,13 @@ struct probekit_probe {
 	struct probekit_counters __percpu *counters;
 	struct probekit_slot *table;
 	unsigned int shift;
-	s32 batch;			/* calls that a CPU may count on its own */
-	s32 minus_batch;
+	s32 minus_batch;		/* see batch */
 	u32 full;			/* refuse calls: maxactive are in flight */
 
 	struct fprobe fp;
 	u32 entry_data_size;
 	u32 maxactive;
+	s32 batch;			/* calls that a CPU may count on its own */
 	atomic_t active ____cacheline_aligned_in_smp;	/* less what CPUs count on their own */
 	atomic_t peak_active;
 	atomic_t reconciling;

@@ -21,6 +21,17 @@ DEFINE_PER_CPU(u32, probekit_running);
 /* Targets that are attached between two looks for a signal. */
 #define ATTACH_CHUNK	2048U
 
+/* All calls in flight, as far as one can tell while they come and go. */
+static int count_active(const struct probekit_probe *probe)
+{
+	int active = atomic_read(&probe->active);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		active += per_cpu_ptr(probe->counters, cpu)->active;
+	return active;
+}
+
 /*
  * Tasks that died inside a probed function have been counted as entered and
  * will not be counted as left. When the limit seems reached, compare with what
@@ -28,14 +39,11 @@ DEFINE_PER_CPU(u32, probekit_running);
  */
 static noinline void write_off_dead(struct probekit_probe *probe)
 {
-	int counted = atomic_read(&probe->active);
-	int cpu, drift;
+	int drift;
 
 	if (atomic_cmpxchg(&probe->reconciling, 0, 1))
 		return;
-	for_each_possible_cpu(cpu)
-		counted += per_cpu_ptr(probe->counters, cpu)->active;
-	drift = counted - (int)probekit_fprobe_active(&probe->fp);
+	drift = count_active(probe) - (int)probekit_fprobe_active(&probe->fp);
 	if (drift > 0 &&
 	    atomic_sub_return(drift, &probe->active) < (int)probe->maxactive)
 		WRITE_ONCE(probe->full, 0);
@@ -47,18 +55,32 @@ NOKPROBE_SYMBOL(write_off_dead);
 static noinline void hand_over_active(struct probekit_probe *probe)
 {
 	s32 active = this_cpu_xchg(probe->counters->active, 0);
-	int total = atomic_add_return(active, &probe->active);
-	int peak = atomic_read(&probe->peak_active);
-	u32 full;
+	u32 full = atomic_add_return(active, &probe->active) >= (int)probe->maxactive;
 
-	while (total > peak && !atomic_try_cmpxchg(&probe->peak_active, &peak, total))
-		;
-	full = total >= (int)probe->maxactive;
 	/* Every hit reads this line, so write it only where it changes. */
 	if (full != READ_ONCE(probe->full))
 		WRITE_ONCE(probe->full, full);
 }
 NOKPROBE_SYMBOL(hand_over_active);
+
+/*
+ * This CPU has never counted as many calls on its own, or as many as it may.
+ * The first makes the peak right for small numbers, and is soon over.
+ */
+static noinline void notice_active(struct probekit_probe *probe)
+{
+	s32 here = this_cpu_read(probe->counters->active);
+	int peak = atomic_read(&probe->peak_active);
+	int active = count_active(probe);
+
+	while (active > peak && !atomic_try_cmpxchg(&probe->peak_active, &peak, active))
+		;
+	if (here >= probe->batch)
+		hand_over_active(probe);
+	else
+		this_cpu_write(probe->counters->notice, here + 1);
+}
+NOKPROBE_SYMBOL(notice_active);
 
 /*
  * Run times of programs are wanted, or lockdep wants to be told that we are in
@@ -146,8 +168,8 @@ static __always_inline int enter(struct probekit_probe *probe, unsigned long ip,
 	ret = probekit_run(&frame->handlers->entry, &frame->call);
 	if (likely(!ret)) {
 		this_cpu_inc(counters->active);
-		if (unlikely(this_cpu_read(counters->active) >= probe->batch))
-			hand_over_active(probe);
+		if (unlikely(this_cpu_read(counters->active) >= this_cpu_read(counters->notice)))
+			notice_active(probe);
 	} else {
 		this_cpu_inc(counters->cancelled);
 	}

@@ -107,7 +107,7 @@ static void prepare_set(struct probekit_target_set *set, u32 entry_data_size)
 		set->table[i].entry_data_size = entry_data_size;
 
 	for_each_possible_cpu(cpu)
-		memset(per_cpu_ptr(set->counters, cpu), 0, sizeof(*set->counters));
+		*per_cpu_ptr(set->counters, cpu) = (struct probekit_counters) { .notice = 1 };
 	set->attached = 0;
 	set->peak_active = 0;
 	set->nmissed = 0;
@@ -118,14 +118,9 @@ static void retire(struct probekit_probe *probe)
 {
 	struct probekit_target_set *set = probe->targets;
 
-	s64 active = atomic_read(&probe->active);
-	int cpu;
-
 	lockdep_assert_held(&probekit_lock);
-	for_each_possible_cpu(cpu)
-		active += per_cpu_ptr(set->counters, cpu)->active;
 	set->nmissed = probe->fp.nmissed;
-	set->peak_active = max_t(s64, active, atomic_read(&probe->peak_active));
+	set->peak_active = atomic_read(&probe->peak_active);
 	/* Readers of the counters take either these or the probe's. */
 	rcu_assign_pointer(set->probe, NULL);
 	WRITE_ONCE(set->state, PROBEKIT_STATE_DETACHED);
@@ -312,7 +307,7 @@ unsigned int probekit_probe_count(void)
 
 /* Reads what only the probe itself knows, while it is there. */
 static void read_live(struct probekit_target_set *set, struct probekit_stats *stats,
-		      s64 active, u64 *nmissed)
+		      u64 *nmissed)
 {
 	struct probekit_probe *probe;
 
@@ -320,8 +315,7 @@ static void read_live(struct probekit_target_set *set, struct probekit_stats *st
 	probe = rcu_dereference(set->probe);
 	if (probe) {
 		*nmissed = READ_ONCE(probe->fp.nmissed);
-		active += atomic_read(&probe->active);
-		stats->peak_active = max_t(s64, active, atomic_read(&probe->peak_active));
+		stats->peak_active = atomic_read(&probe->peak_active);
 	} else {
 		*nmissed = set->nmissed;
 		stats->peak_active = set->peak_active;
@@ -340,7 +334,6 @@ static void read_live(struct probekit_target_set *set, struct probekit_stats *st
 void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats *stats)
 {
 	u64 left = 0, nmissed;
-	s64 active = 0;
 	int cpu;
 
 	stats->state = READ_ONCE(set->state);
@@ -359,13 +352,9 @@ void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats
 	}
 	/* Entries last: a call that returns meanwhile stays in flight here. */
 	smp_rmb();
-	for_each_possible_cpu(cpu) {
-		struct probekit_counters *c = per_cpu_ptr(set->counters, cpu);
-
-		stats->entries += READ_ONCE(c->entries);
-		active += READ_ONCE(c->active);
-	}
-	read_live(set, stats, active, &nmissed);
+	for_each_possible_cpu(cpu)
+		stats->entries += READ_ONCE(per_cpu_ptr(set->counters, cpu)->entries);
+	read_live(set, stats, &nmissed);
 
 	stats->handled = stats->entries - stats->missed_recursion - stats->missed_storage;
 	left = stats->exits + stats->cancelled + stats->missed_recursion + stats->missed_storage +

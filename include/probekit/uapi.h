@@ -99,7 +99,7 @@ struct probekit_stats {
 	__u64 missed_swapped;	/* handlers were swapped between entry and exit */
 	__u64 missed_exit;	/* the exit came while a handler was running */
 	__u32 maxactive;	/* calls that may be in flight at once */
-	__u32 peak_active;	/* most calls ever in flight at once, as sampled */
+	__u32 peak_active;	/* most calls in flight at once, less up to 32 a CPU */
 };
 
 #define PROBEKIT_IOC_MAGIC	'p'
