@@ -26,7 +26,11 @@ CheckResult check_engine() {
                         info.abi_minor, counted(info.probes, "probe")),
             {}};
   } catch (const Error& error) {
-    return {"engine", false, error.what(), error.remedy()};
+    std::string detail = error.what();
+    if (detail.ends_with("; " + error.remedy())) {
+      detail.resize(detail.size() - error.remedy().size() - 2);
+    }
+    return {"engine", false, detail, error.remedy()};
   }
 }
 
@@ -38,7 +42,7 @@ bool all_ok(const std::vector<CheckResult>& results) {
 // A module that is named, not installed, is found only by trying.
 std::vector<CheckResult> check_all() {
   auto results = check_machine("/");
-  if (std::getenv("PROBEKIT_MODULE") != nullptr) {
+  if (const char* file = std::getenv("PROBEKIT_MODULE"); file && *file) {
     std::erase_if(results, [](const CheckResult& result) {
       return result.what == "module" && !result.ok;
     });

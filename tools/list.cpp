@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "json.hpp"
+#include "names.hpp"
 #include "output.hpp"
 #include "selection.hpp"
 #include "values.hpp"
@@ -35,8 +36,8 @@ std::vector<Entry> entries_of(const Selection& selection, bool why) {
   return entries;
 }
 
-std::string text_of(const Entry& entry) {
-  std::string line = label(entry.function);
+std::string text_of(const Entry& entry, const Names& names) {
+  std::string line = names.of(entry.function);
   if (!entry.refusal.empty()) line += fmt::format(": {}", entry.refusal);
   return line + '\n';
 }
@@ -73,9 +74,10 @@ int run_list(const Options& options) {
     }
   }
 
+  const Names names(selection);
   std::string text;
   for (const Entry& entry : entries_of(selection, options.why)) {
-    text += options.json ? json_of(entry) : text_of(entry);
+    text += options.json ? json_of(entry) : text_of(entry, names);
   }
   if (options.json) text += json_summary_of(selection);
   output.write(text);

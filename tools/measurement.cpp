@@ -66,7 +66,7 @@ class Measurement {
 
     const TargetSet& set = *aimed.targets;
     Object object = prepare(set);
-    Printer printer(options_, output_, aimed.selection.targets);
+    Printer printer(options_, output_, aimed.selection);
     std::optional<Link> link = attach(object, set);
     if (!link) return interrupted(printer, set);
 

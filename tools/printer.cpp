@@ -20,8 +20,11 @@ std::string clock_time() {
 }  // namespace
 
 Printer::Printer(const Options& options, Output& output,
-                 std::span<const Function> targets)
-    : options_(options), output_(output), targets_(targets) {}
+                 const Selection& selection)
+    : options_(options),
+      output_(output),
+      targets_(selection.targets),
+      names_(selection) {}
 
 std::vector<Row> Printer::rows_of(std::span<const Reading> readings) const {
   std::vector<Row> rows;
@@ -29,7 +32,7 @@ std::vector<Row> Printer::rows_of(std::span<const Reading> readings) const {
     const Reading reading =
         before_.empty() ? readings[i] : readings[i].since(before_[i]);
     if (reading.calls == 0) continue;
-    rows.push_back({std::string(targets_[i].name),
+    rows.push_back({names_.of(targets_[i]), std::string(targets_[i].name),
                     std::string(targets_[i].module), targets_[i].address,
                     reading});
   }

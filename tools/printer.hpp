@@ -3,10 +3,11 @@
 #define PROBEKIT_TOOLS_PRINTER_HPP
 
 #include <cstdint>
-#include <probekit/symbols.hpp>
+#include <probekit/pattern.hpp>
 #include <span>
 #include <vector>
 
+#include "names.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "report.hpp"
@@ -16,8 +17,7 @@ namespace probekit::tools {
 /// Prints readings as the options say: one at the end, or one per interval.
 class Printer {
  public:
-  Printer(const Options& options, Output& output,
-          std::span<const Function> targets);
+  Printer(const Options& options, Output& output, const Selection& selection);
 
   /// Readings of all targets so far; prints what is new in this interval.
   void interval(std::vector<Reading> readings);
@@ -32,6 +32,7 @@ class Printer {
   const Options& options_;
   Output& output_;
   std::span<const Function> targets_;
+  Names names_;
   std::vector<Reading> before_;
   std::uint64_t interval_ = 0;
 };

@@ -28,6 +28,7 @@ struct Reading {
 
 /// A function and what was measured of it.
 struct Row {
+  std::string label;  ///< what it is called in text for people
   std::string name;
   std::string module;  ///< empty for the kernel itself
   std::uint64_t address = 0;

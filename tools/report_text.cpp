@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "report.hpp"
 #include "table.hpp"
@@ -15,30 +13,10 @@ namespace {
 constexpr std::size_t kTopHistograms = 10;
 constexpr std::size_t kBarLength = 40;
 
-std::string plain_label(const Row& row) {
-  std::string label = printable(row.name);
-  if (!row.module.empty()) label += fmt::format(" [{}]", printable(row.module));
-  return label;
-}
-
-// Static functions may share a name: those are told apart by their addresses.
-std::vector<std::string> labels(std::span<const Row> rows) {
-  std::map<std::string, int> times;
-  for (const Row& row : rows) ++times[plain_label(row)];
-  std::vector<std::string> result;
-  for (const Row& row : rows) {
-    std::string label = plain_label(row);
-    if (times[label] > 1) label += fmt::format(" {:#x}", row.address);
-    result.push_back(std::move(label));
-  }
-  return result;
-}
-
 std::string count_table(std::span<const Row> rows) {
   Table table({"FUNCTION", "CALLS"});
-  const auto names = labels(rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    table.add({names[i], fmt::format("{}", rows[i].reading.calls)});
+  for (const Row& row : rows) {
+    table.add({row.label, fmt::format("{}", row.reading.calls)});
   }
   return table.text();
 }
@@ -46,10 +24,9 @@ std::string count_table(std::span<const Row> rows) {
 std::string latency_table(std::span<const Row> rows) {
   Table table({"FUNCTION", "CALLS", "TOTAL", "MIN", "MEAN", "MAX", "P50", "P90",
                "P99"});
-  const auto names = labels(rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Distribution& times = *rows[i].reading.times;
-    table.add({names[i], fmt::format("{}", rows[i].reading.calls),
+  for (const Row& row : rows) {
+    const Distribution& times = *row.reading.times;
+    table.add({row.label, fmt::format("{}", row.reading.calls),
                format_duration(times.total), format_duration(times.min),
                format_duration(times.mean()), format_duration(times.max),
                format_duration(times.percentile(50)),
@@ -69,7 +46,7 @@ std::string slot_line(const Log2Histogram& histogram, std::size_t slot,
                      kBarLength);
 }
 
-std::string histogram_text(const std::string& label, const Row& row) {
+std::string histogram_text(const Row& row) {
   const Log2Histogram& histogram = row.reading.times->histogram;
   std::size_t first = Log2Histogram::kSlots;
   std::size_t last = 0;
@@ -80,7 +57,7 @@ std::string histogram_text(const std::string& label, const Row& row) {
     last = i;
     most = std::max(most, histogram[i]);
   }
-  std::string text = fmt::format("\n{}\n", label);
+  std::string text = fmt::format("\n{}\n", row.label);
   for (std::size_t i = first; i <= last; ++i) {
     text += slot_line(histogram, i, most);
   }
@@ -89,13 +66,12 @@ std::string histogram_text(const std::string& label, const Row& row) {
 
 std::string histograms(std::span<const Row> rows, HistogramChoice choice) {
   if (choice == HistogramChoice::none) return {};
-  const auto names = labels(rows);
   const std::size_t shown = choice == HistogramChoice::all
                                 ? rows.size()
                                 : std::min(rows.size(), kTopHistograms);
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
-    text += histogram_text(names[i], rows[i]);
+    text += histogram_text(rows[i]);
   }
   if (shown < rows.size()) {
     text += fmt::format("\n{} not shown; --histogram all shows them\n",

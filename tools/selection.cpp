@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "names.hpp"
 #include "values.hpp"
 
 namespace probekit::tools {
@@ -26,14 +27,6 @@ SelectOptions select_options(const Options& options) {
   how.include_excluded = options.force;
   if (!options.with_arg.empty()) how.only = functions_taking(options.with_arg);
   return how;
-}
-
-std::string label(const Function& function) {
-  std::string text = printable(function.name);
-  if (!function.module.empty()) {
-    text += fmt::format(" [{}]", printable(function.module));
-  }
-  return text;
 }
 
 std::vector<std::string> unmatched_lines(const Selection& selection) {
@@ -59,10 +52,10 @@ bool by_choice(const Refused& refused) {
   return refused.refusal == Refusal::excluded;
 }
 
-std::string named_line(const Refused& refused) {
+std::string named_line(const Refused& refused, const Names& names) {
   const bool chosen = by_choice(refused);
   return fmt::format("{} {}: {}{}", chosen ? "not probing" : "cannot probe",
-                     label(refused.function), refused.reason,
+                     names.of(refused.function), refused.reason,
                      chosen ? "; --force probes it" : "");
 }
 
@@ -89,7 +82,7 @@ void add_totals(std::vector<std::string>& lines,
 
 // The same, reason by reason.
 void add_reasons(std::vector<std::string>& lines,
-                 std::span<const Refused* const> caught) {
+                 std::span<const Refused* const> caught, const Names& names) {
   std::map<std::string_view, std::vector<const Refused*>> reasons;
   for (const Refused* refused : caught) {
     reasons[refused->reason].push_back(refused);
@@ -102,7 +95,7 @@ void add_reasons(std::vector<std::string>& lines,
     const std::size_t shown = std::min(functions.size(), kExamples);
     for (std::size_t i = 0; i < shown; ++i) {
       line += fmt::format("{}{}", i == 0 ? "" : ", ",
-                          label(functions[i]->function));
+                          names.of(functions[i]->function));
     }
     if (shown < functions.size()) line += ", ...";
     lines.push_back(std::move(line));
@@ -113,16 +106,17 @@ void add_reasons(std::vector<std::string>& lines,
 
 std::vector<std::string> refused_lines(const Selection& selection,
                                        bool verbose) {
+  const Names names(selection);
   std::vector<std::string> lines;
   std::vector<const Refused*> caught;
   for (const Refused& refused : selection.refused) {
     if (refused.named && (verbose || lines.size() < kNamedShown)) {
-      lines.push_back(named_line(refused));
+      lines.push_back(named_line(refused, names));
     } else {
       caught.push_back(&refused);
     }
   }
-  verbose ? add_reasons(lines, caught) : add_totals(lines, caught);
+  verbose ? add_reasons(lines, caught, names) : add_totals(lines, caught);
   return lines;
 }
 

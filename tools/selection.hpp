@@ -29,9 +29,6 @@ std::vector<std::string> unmatched_lines(const Selection& selection);
 std::vector<std::string> refused_lines(const Selection& selection,
                                        bool verbose);
 
-/// "vfs_read", "xfs_read [xfs]".
-std::string label(const Function& function);
-
 }  // namespace probekit::tools
 
 #endif  // PROBEKIT_TOOLS_SELECTION_HPP

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "names.hpp"
 #include "printer.hpp"
 #include "report.hpp"
 #include "selection.hpp"
@@ -27,15 +28,16 @@ using testing::Not;
 
 constexpr auto kMax = std::numeric_limits<std::uint64_t>::max();
 
-Row counted_row(std::string name, std::string module, std::uint64_t address,
-                std::uint64_t calls) {
-  return {std::move(name), std::move(module), address, {calls, {}}};
+Row counted_row(const std::string& name, std::string module,
+                std::uint64_t address, std::uint64_t calls) {
+  return {name, name, std::move(module), address, {calls, {}}};
 }
 
-Row timed_row(std::string name, const std::vector<std::uint64_t>& durations) {
+Row timed_row(const std::string& name,
+              const std::vector<std::uint64_t>& durations) {
   Distribution times;
   for (const auto duration : durations) times.add(duration);
-  return {std::move(name), "", 0x1000, {times.count(), times}};
+  return {name, name, "", 0x1000, {times.count(), times}};
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -134,17 +136,27 @@ TEST(TextReport, CountsAreSorted) {
                           "a             5", "b             5"));
 }
 
-TEST(TextReport, ModulesAreNamedAndTwinsGetTheirAddress) {
-  const std::vector<Row> rows{counted_row("twin", "", 0xffffffff81000010, 2),
-                              counted_row("twin", "", 0xffffffff81000020, 1),
-                              counted_row("twin", "xfs", 0xffffffffc0000010, 1),
-                              counted_row("single", "", 0xffffffff81000030, 1)};
-  const std::string text = text_rows(rows, HistogramChoice::top);
-  EXPECT_THAT(text, HasSubstr("twin 0xffffffff81000010 "));
-  EXPECT_THAT(text, HasSubstr("twin 0xffffffff81000020 "));
-  EXPECT_THAT(text, HasSubstr("twin [xfs] "));
-  EXPECT_THAT(text, Not(HasSubstr("0xffffffffc0000010")));
-  EXPECT_THAT(text, Not(HasSubstr("0xffffffff81000030")));
+TEST(NamesTest, ModulesAreNamedAndTwinsGetTheirAddress) {
+  const Function first{"twin", "", 0xffffffff81000010, 0};
+  const Function second{"twin", "", 0xffffffff81000020, 0};
+  const Function other{"twin", "xfs", 0xffffffffc0000010, 0};
+  const Function refused{"half", "", 0xffffffff81000030, 0};
+  const Function half{"half", "", 0xffffffff81000040, 0};
+  const Function single{"single", "", 0xffffffff81000050, 0};
+  Selection selection;
+  selection.targets = {first, second, other, half, single};
+  selection.refused = {{refused, Refusal::not_traceable, "", 0, false}};
+  const Names names(selection);
+  EXPECT_EQ(names.of(first), "twin 0xffffffff81000010");
+  EXPECT_EQ(names.of(second), "twin 0xffffffff81000020");
+  EXPECT_EQ(names.of(other), "twin [xfs]");
+  EXPECT_EQ(names.of(half), "half 0xffffffff81000040");
+  EXPECT_EQ(names.of(single), "single");
+}
+
+TEST(NamesTest, StrangeNamesAreSpelledOut) {
+  const Function strange{"bad\x1bname", "m\n", 1, 0};
+  EXPECT_EQ(Names({}).of(strange), "bad\\x1bname [m\\x0a]");
 }
 
 TEST(TextReport, NoRowsNoText) {
@@ -182,12 +194,6 @@ TEST(TextReport, HistogramsAreLimitedUnlessAsked) {
   EXPECT_THAT(all, Not(HasSubstr("not shown")));
   EXPECT_GT(all.size(), top.size());
   EXPECT_THAT(text_rows(rows, HistogramChoice::none), Not(HasSubstr("|")));
-}
-
-TEST(TextReport, StrangeNamesAreSpelledOut) {
-  const std::vector<Row> rows{counted_row("bad\x1bname", "m\n", 1, 1)};
-  const std::string text = text_rows(rows, HistogramChoice::top);
-  EXPECT_THAT(text, HasSubstr("bad\\x1bname [m\\x0a]"));
 }
 
 TEST(TextSummary, IsOneLineWhenAllIsWell) {
@@ -391,15 +397,15 @@ class PrinterTest : public OutputFile {
  protected:
   std::vector<json> records() const { return parse_lines(slurp(path_)); }
 
-  const std::vector<Function> targets_{
-      {"f", "", 0x10, 0}, {"g", "", 0x20, 0}, {"h", "mod", 0x30, 0}};
+  const Selection selection_{
+      {{"f", "", 0x10, 0}, {"g", "", 0x20, 0}, {"h", "mod", 0x30, 0}}, {}, {}};
   Output output_{path_};
   Options options_;
 };
 
 TEST_F(PrinterTest, LeavesOutWhatWasNotCalledAndSumsUp) {
   options_.json = true;
-  Printer printer(options_, output_, targets_);
+  Printer printer(options_, output_, selection_);
   printer.finish({{2, {}}, {0, {}}, {5, {}}}, {.targets = 3});
   const auto lines = records();
   ASSERT_EQ(lines.size(), 3u);
@@ -414,7 +420,7 @@ TEST_F(PrinterTest, LeavesOutWhatWasNotCalledAndSumsUp) {
 TEST_F(PrinterTest, IntervalsAddUpToTheRun) {
   options_.json = true;
   options_.interval = std::chrono::seconds(1);
-  Printer printer(options_, output_, targets_);
+  Printer printer(options_, output_, selection_);
   printer.interval({{2, {}}, {0, {}}, {5, {}}});
   printer.interval({{2, {}}, {0, {}}, {5, {}}});
   printer.finish({{3, {}}, {1, {}}, {5, {}}}, {});
@@ -434,7 +440,7 @@ TEST_F(PrinterTest, IntervalsAddUpToTheRun) {
 
 TEST_F(PrinterTest, TextSaysWhenAnIntervalWasEmpty) {
   options_.interval = std::chrono::seconds(1);
-  Printer printer(options_, output_, targets_);
+  Printer printer(options_, output_, selection_);
   printer.interval({{0, {}}, {0, {}}, {0, {}}});
   printer.finish({{1, {}}, {0, {}}, {0, {}}}, {.targets = 3});
   const auto lines = lines_of(slurp(path_));
