@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #
 # deps.sh [KERNEL...]: brings what the build and the guest need, on Debian 12
-# and 13: packages, a libbpf and a bpftool of 6.12, and kernels (default: 6.12)
+# and 13: packages, libbpf, bpftool and checkpatch of 6.12, and kernels (default: 6.12)
 # with their headers. What is there already is not touched.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -19,7 +19,7 @@ packages=(
 	libboost-program-options-dev libgtest-dev libgmock-dev
 	pahole bc bison flex binutils
 	qemu-system-x86 busybox-static bash cpio kmod xz-utils zstd
-	clang-format clang-tidy shellcheck
+	clang-format clang-tidy git perl shellcheck
 )
 
 as_root() {
@@ -144,7 +144,7 @@ build_libbpf() {
 	local final tarball src=$work/src root=$work/deps jobs
 
 	final=$(deps_dir)
-	say "building libbpf and bpftool into $final (a minute or two)"
+	say "building libbpf and bpftool into $final (a minute)"
 	tarball=/usr/src/linux-source-6.12.tar.xz
 	if [[ ! -f $tarball ]]; then
 		have_lists || apt_update
@@ -176,6 +176,9 @@ build_libbpf() {
 	mkdir -p "$root/include/linux" "$root/bin"
 	cp "$src"/tools/include/uapi/linux/{bpf,bpf_common,btf}.h "$root/include/linux/"
 	install "$src/tools/bpf/bpftool/bootstrap/bpftool" "$root/bin/bpftool"
+	# The kernel's own judge of kernel style, for the lint tests.
+	mkdir -p "$root/share/checkpatch"
+	cp "$src"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch} "$root/share/checkpatch/"
 	mv -T "$root" "$final"
 }
 

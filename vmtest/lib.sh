@@ -30,7 +30,7 @@ cache_dir() {
 }
 
 # The number is that of the recipe in deps.sh: raise it when the recipe changes.
-deps_dir() { printf '%s/deps-6.12-1\n' "$(cache_dir)"; }
+deps_dir() { printf '%s/deps-6.12-2\n' "$(cache_dir)"; }
 
 # kernel_dir NAME: vmlinuz, vmlinux, release, modules/ and usr/src/.
 kernel_dir() { printf '%s/kernel-%s\n' "$(cache_dir)" "$1"; }
@@ -64,7 +64,9 @@ build_is_current() {
 	[[ -f $cache && -f $build_dir/build.ninja ]] || return 1
 	headers=$(sed -n 's/^PROBEKIT_KERNEL_DIR:[A-Z]*=//p' "$cache")
 	deps=$(sed -n 's/^PROBEKIT_DEPS:[A-Z]*=//p' "$cache")
-	[[ -z $deps || -d $deps ]] &&
+	# An old recipe's result is as good as gone: another run may remove it.
+	[[ $deps != "$(cache_dir)"/* || $deps == "$(deps_dir)" ]] &&
+		[[ -z $deps || -d $deps ]] &&
 		grep -qsF "\"$(kernel_release "$1")\"" "$headers/include/generated/utsrelease.h"
 }
 
@@ -72,7 +74,9 @@ build_is_current() {
 # The caller holds the lock of the build tree.
 build_all() {
 	if ! build_is_current "$1"; then
+		# What was found in another place would be kept otherwise.
 		cmake -S "$source_dir" -B "$build_dir" -G Ninja \
+			-U 'PROBEKIT_BPFTOOL' -U '*LIBBPF*' \
 			-DPROBEKIT_DEPS="$(deps_dir)" \
 			-DPROBEKIT_KERNEL_DIR="$(kernel_headers "$1")" \
 			-DPROBEKIT_VMLINUX_BTF="$(kernel_headers "$1")/vmlinux" || return
