@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the test handlers leave for the tests to read. */
+#ifndef EVENTS_H
+#define EVENTS_H
+
+/* Later ones are counted, but not kept. */
+#define EVENTS_MAX	4096
+
+/* What a handler was given. The CPU that it ran on keeps it, under its number. */
+struct event {
+	__u64 number;		/* from 1, in the order of all CPUs; zero: none */
+	__u64 entry;		/* number of the entry, handed over in entry data */
+	__u64 time_ns;
+	__u64 entry_ip;
+	__u64 ret_ip;
+	__u64 cookie;
+	__u64 args[6];		/* argument registers, whatever they hold */
+	__u64 result;		/* register of the return value */
+	__u64 ip;		/* instruction and stack pointer in regs */
+	__u64 sp;
+	__u32 target;
+	__u32 entry_data_size;
+	__u32 cpu;
+	__u32 tid;
+	__u32 tgid;
+	__u32 preempt_count;
+	__u32 is_exit;
+	__u32 padding;
+};
+
+/* What data.bpf.c finds, per size of entry data. */
+struct data_checks {
+	__u64 entries;
+	__u64 exits;
+	__u64 none;		/* the engine handed no storage out */
+	__u64 torn;		/* an exit found another pattern than an entry wrote */
+	__u64 seeds_written;	/* sums: the same where each exit got its own entry's */
+	__u64 seeds_read;
+};
+
+/* What counters.bpf.c counts, per target. */
+struct hits {
+	__u64 entries;
+	__u64 exits;
+	__u64 foreign;		/* exits with the entry data of other handlers */
+};
+
+#endif /* EVENTS_H */
