@@ -2,7 +2,6 @@
 //
 // Several probes on one function, and one object attached again.
 #include <atomic>
-#include <probekit/error.hpp>
 
 #include "support.hpp"
 
@@ -13,15 +12,6 @@ class SharingTest : public EngineTest {
  protected:
   Probe both(const std::vector<probekit_target>& targets) const {
     return make_probe(elf::counters(), "both", targets);
-  }
-
-  static int errno_of(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& e) {
-      return e.code().value();
-    }
-    return 0;
   }
 };
 

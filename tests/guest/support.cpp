@@ -69,6 +69,15 @@ bool eventually(const std::function<bool()>& condition,
   return true;
 }
 
+int errno_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.code().value();
+  }
+  return 0;
+}
+
 std::vector<std::uint64_t> addresses_of(std::string_view function,
                                         std::string_view module) {
   const std::string owner =

@@ -30,6 +30,9 @@ inline constexpr std::chrono::seconds kPatience{10};
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds patience = kPatience);
 
+/// The errno of the library's error that `action` throws; zero: none.
+int errno_of(const std::function<void()>& action);
+
 /// Address of a function, all of its addresses, or a failure of the test.
 std::uint64_t address_of(std::string_view function,
                          std::string_view module = "probekit_target");

@@ -3,7 +3,6 @@
 // Handlers of a live probe are replaced at once: no call is seen by both
 // generations, none by neither.
 #include <atomic>
-#include <probekit/error.hpp>
 
 #include "support.hpp"
 
@@ -33,12 +32,8 @@ class SwapTest : public EngineTest {
   }
 
   void expect_einval(Probe& probe, Object& next, const std::string& name) {
-    try {
-      next.swap(*probe.link, name);
-      ADD_FAILURE() << probe.name << " was swapped for " << name;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code().value(), EINVAL) << e.what();
-    }
+    EXPECT_EQ(errno_of([&] { next.swap(*probe.link, name); }), EINVAL)
+        << probe.name << " for " << name;
     // What was there goes on.
     const auto before = probe.counted().entries;
     target_.run(TARGET_LEAF, 5);
