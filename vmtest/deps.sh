@@ -200,6 +200,8 @@ done
 mkdir -p "$(cache_dir)"
 exec 9>"$(cache_dir)/lock"
 flock -n 9 || { say 'waiting for another run that fills the cache' && flock 9; }
+# What a run that was killed could not remove; the lock says that none is alive.
+rm -rf "$(cache_dir)"/tmp.*
 work=$(mktemp -d "$(cache_dir)/tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT

@@ -171,10 +171,12 @@ if [[ $icount ]]; then
 fi
 arguments+=("${append[@]}")
 
+touch "$run/console"
 mkfifo "$run/stdout" "$run/stderr"
-cat <"$run/stdout" &
+# The guest goes on when whoever reads its output has read enough.
+{ cat || cat >/dev/null; } <"$run/stdout" &
 streams=($!)
-cat <"$run/stderr" >&2 &
+{ cat || cat >/dev/null; } <"$run/stderr" >&2 &
 streams+=($!)
 
 # The limit is on this side: a guest that hangs keeps no time. No signal can be
@@ -208,7 +210,7 @@ qemu=
 : <>"$run/stderr"
 wait "${streams[@]}" || true
 
-tr -d '\r' <"$run/console" >"$run/console.log" 2>/dev/null || true
+tr -d '\r' <"$run/console" >"$run/console.log"
 cp "$run/console.log" "$build_dir/vmtest/console.log"
 
 if [[ -s $run/files ]]; then
