@@ -2,6 +2,7 @@
 #ifndef PROBEKIT_TOOLS_TABLE_HPP
 #define PROBEKIT_TOOLS_TABLE_HPP
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
