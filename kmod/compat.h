@@ -26,10 +26,13 @@ static inline unsigned long probekit_ftrace_location(unsigned long address)
 	return is_endbr(insn) ? address + ENDBR_INSN_SIZE : address;
 }
 
-/* The trampoline that an exit handler was reached through. */
-static inline unsigned long probekit_trampoline_of(struct pt_regs *regs)
+/*
+ * The trampoline that an exit handler was reached through. It leaves its own
+ * address above the registers until the handlers have run, for the unwinder.
+ */
+static inline unsigned long probekit_trampoline_of(const struct pt_regs *regs)
 {
-	return instruction_pointer(regs);
+	return *(const unsigned long *)(regs + 1);
 }
 
 /*
@@ -47,6 +50,15 @@ static inline unsigned long probekit_true_return(unsigned long ret_ip)
 			return hook->ret_addr;
 	}
 	return ret_ip;
+}
+
+/*
+ * Where a function returns to whose first instruction is about to run. @regs
+ * may come from an int3 there, or from ftrace.
+ */
+static inline unsigned long probekit_return_address(struct pt_regs *regs)
+{
+	return *(unsigned long *)regs->sp;
 }
 
 /*

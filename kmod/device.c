@@ -60,7 +60,8 @@ static long answer_info(struct probekit_info __user *user)
 	info = (struct probekit_info) {
 		.abi_major = PROBEKIT_ABI_MAJOR,
 		.abi_minor = PROBEKIT_ABI_MINOR,
-		.kinds = 1U << PROBEKIT_KIND_FPROBE,
+		.kinds = 1U << PROBEKIT_KIND_FPROBE | 1U << PROBEKIT_KIND_KPROBE |
+			 1U << PROBEKIT_KIND_KRETPROBE,
 		.max_targets = PROBEKIT_MAX_TARGETS,
 		.max_entry_data = PROBEKIT_MAX_ENTRY_DATA,
 		.max_active = PROBEKIT_MAX_ACTIVE,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From a hit to its handler: the recursion guard and the call into BPF.
- * Everything here runs on a hit, so it is inline and calls nothing that can
- * be probed.
+ * From a hit to its handler: the recursion guard, the accounts and the call
+ * into BPF, the same for every backend. Everything here runs on a hit, so it is
+ * inline and calls nothing that can be probed.
  */
 #ifndef PROBEKIT_DISPATCH_H
 #define PROBEKIT_DISPATCH_H
@@ -93,6 +93,84 @@ static __always_inline void probekit_call_init(struct probekit_call *call,
 	call->cookie = slot->cookie;
 	call->target = slot->target;
 	call->entry_data_size = slot->entry_data_size;
+}
+
+/* A hit without an exit: no storage, nothing in flight. Return: the handler's. */
+static __always_inline int probekit_hit(struct probekit_probe *probe,
+					const struct probekit_slot *slot,
+					unsigned long ret_ip, struct pt_regs *regs)
+{
+	struct probekit_call call __uninitialized;
+	u32 outer;
+	int ret;
+
+	this_cpu_inc(probe->counters->entries);
+	if (unlikely(!probekit_guard_enter(&outer))) {
+		this_cpu_inc(probe->counters->missed_recursion);
+		return 1;
+	}
+	probekit_call_init(&call, slot, ret_ip, regs);
+	ret = probekit_run(&rcu_dereference_raw(probe->handlers)->entry, &call);
+	probekit_guard_leave(outer);
+	return ret;
+}
+
+/* The entry of a call. Return: zero if its exit is wanted. */
+static __always_inline int probekit_enter(struct probekit_probe *probe,
+					  const struct probekit_slot *slot,
+					  unsigned long ret_ip, struct pt_regs *regs,
+					  struct probekit_frame *frame)
+{
+	struct probekit_counters __percpu *counters = probe->counters;
+	int ret = 1;
+	u32 outer;
+
+	this_cpu_inc(counters->entries);
+	if (unlikely(!probekit_guard_enter(&outer))) {
+		this_cpu_inc(counters->missed_recursion);
+		return ret;
+	}
+	probekit_call_init(&frame->call, slot, ret_ip, regs);
+	frame->handlers = rcu_dereference_raw(probe->handlers);
+	ret = probekit_run(&frame->handlers->entry, &frame->call);
+	if (likely(!ret)) {
+		this_cpu_inc(counters->active);
+		if (unlikely(this_cpu_read(counters->active) >= this_cpu_read(counters->notice)))
+			probekit_active_notice(probe);
+	} else {
+		this_cpu_inc(counters->cancelled);
+	}
+	probekit_guard_leave(outer);
+	return ret;
+}
+
+/* The exit of a call whose entry was seen. */
+static __always_inline void probekit_leave(struct probekit_probe *probe,
+					   struct probekit_frame *frame,
+					   unsigned long ret_ip, struct pt_regs *regs)
+{
+	struct probekit_counters __percpu *counters = probe->counters;
+	struct probekit_handlers *handlers;
+	u32 outer;
+
+	this_cpu_dec(counters->active);
+	if (unlikely(this_cpu_read(counters->active) <= probe->minus_batch))
+		probekit_active_hand_over(probe);
+
+	if (unlikely(!probekit_guard_enter(&outer))) {
+		this_cpu_inc(counters->missed_exit);
+		return;
+	}
+	handlers = rcu_dereference_raw(probe->handlers);
+	if (likely(handlers == frame->handlers)) {
+		frame->call.ret_ip = ret_ip;
+		frame->call.regs = regs;
+		probekit_run(&handlers->exit, &frame->call);
+		this_cpu_inc(counters->exits);
+	} else {
+		this_cpu_inc(counters->missed_swapped);
+	}
+	probekit_guard_leave(outer);
 }
 
 #endif /* PROBEKIT_DISPATCH_H */

@@ -3,12 +3,13 @@
  * The engine's own structures; read this first.
  *
  * A target set (targets.c) is what user space hands over through the device:
- * functions to probe, and the counters of the probe over them. It lives as
- * long as its descriptor or its probe.
+ * what to probe, and the counters of the probe over it. It lives as long as its
+ * descriptor or its probe.
  *
  * A probe (probe.c) is one registration: a generation of handlers over a
  * target set. The BPF link is its life (struct_ops.c). What arms it in the
- * kernel is a backend (fprobe.c).
+ * kernel is a backend, one for each kind (fprobe.c, kprobe.c, kretprobe.c). A
+ * hit goes from there through dispatch.h into a handler.
  */
 #ifndef PROBEKIT_ENGINE_H
 #define PROBEKIT_ENGINE_H
@@ -28,6 +29,7 @@
 struct bpf_insn;
 struct bpf_link;
 struct bpf_prog;
+struct probekit_type;
 
 /*
  * What a hit writes, per CPU and probe: nothing that another CPU writes too.
@@ -45,7 +47,7 @@ struct probekit_counters {
 	s32 notice;		/* from how many on there is news; at most batch */
 } ____cacheline_aligned;
 
-/* A target as a hit finds it: an open-addressed table keyed by ftrace location. */
+/* A target as a hit finds it: an open-addressed table keyed by location. */
 struct probekit_slot {
 	unsigned long ip;	/* zero: empty */
 	u64 address;		/* as user space named it */
@@ -56,10 +58,10 @@ struct probekit_slot {
 
 struct probekit_target_set {
 	struct kref kref;
-	u32 kind;
+	const struct probekit_backend *backend;
 	u32 count;
 	u32 accepted;
-	unsigned long *ips;		/* ftrace locations of the accepted targets */
+	unsigned long *ips;		/* locations of the accepted targets */
 	struct probekit_slot *table;
 	unsigned int shift;		/* the table has 1 << (32 - shift) slots */
 	struct probekit_counters __percpu *counters;
@@ -70,9 +72,11 @@ struct probekit_target_set {
 	struct probekit_probe __rcu *probe;
 	u32 state;
 	u32 attached;
+	bool has_exit;
 	u32 maxactive;
 	u32 peak_active;
-	u64 nmissed;			/* of the fprobe, once it has gone */
+	u64 kernel_recursion;		/* what the backend counted, once the probe has gone */
+	u64 kernel_storage;
 };
 
 /*
@@ -96,6 +100,18 @@ struct probekit_handlers {
 	struct probekit_handlers *retired;
 };
 
+/* What a struct_ops type asks for, whichever it is; see struct_ops.c. */
+struct probekit_request {
+	const struct probekit_type *type;
+	const struct probekit_backend *backend;
+	const void *kdata;		/* identity; lives as long as the link */
+	void *entry;			/* trampoline of the handler, or NULL */
+	void *exit;
+	u32 entry_data_size;
+	u32 maxactive;
+	u32 targets_fd;
+};
+
 struct probekit_probe {
 	/* What a hit reads. */
 	struct probekit_handlers __rcu *handlers;
@@ -106,6 +122,10 @@ struct probekit_probe {
 	u32 full;			/* refuse calls: maxactive are in flight */
 
 	struct fprobe fp;
+	void *sites;			/* a backend's own, one for each target */
+	u8 __percpu *cancelled;		/* kprobe: sites whose post handler is not wanted */
+	const struct probekit_backend *backend;
+	bool has_exit;
 	u32 entry_data_size;
 	u32 maxactive;
 	s32 batch;			/* calls that a CPU may count on its own */
@@ -113,7 +133,6 @@ struct probekit_probe {
 	atomic_t peak_active;
 	atomic_t reconciling;
 
-	struct rcu_head rcu;
 	struct list_head node;		/* in the list of all probes */
 	struct bpf_link *link;		/* identity only; NULL: registered without */
 	const void *kdata;		/* identity of a probe without a link */
@@ -130,32 +149,66 @@ struct probekit_frame {
 	u8 data[];					/* entry data */
 };
 
+/**
+ * struct probekit_backend - what arms probes of one kind
+ * @kind: PROBEKIT_KIND_*
+ * @check: for each of @count addresses: can it be probed? Writes verdicts, and
+ *	over the address of a good one the location that a hit reports. Returns
+ *	-errno only where no verdict could be had.
+ * @maxactive: calls in flight by default, of a probe over so many targets;
+ *	NULL where a hit takes no storage
+ * @arm: attaches a probe to every target of its set, or to none. Publishes its
+ *	progress in the set and gives up, with -EINTR, for a signal.
+ * @disarm: when it returns, no handler of the probe runs or will run. Calls in
+ *	flight lose their exit, and their storage is freed when they return.
+ * @free: frees what it hung on a probe that is disarmed; optional
+ * @missed: adds what the kernel itself counted as missed
+ */
+struct probekit_backend {
+	u32 kind;
+	int (*check)(unsigned long *ips, u32 *verdicts, u32 count);
+	u32 (*maxactive)(u32 entry_data_size, u32 targets);
+	int (*arm)(struct probekit_probe *probe);
+	void (*disarm)(struct probekit_probe *probe);
+	void (*free)(struct probekit_probe *probe);
+	void (*missed)(const struct probekit_probe *probe, u64 *recursion, u64 *storage);
+};
+
+extern const struct probekit_backend probekit_fprobe_backend;
+extern const struct probekit_backend probekit_kprobe_backend;
+extern const struct probekit_backend probekit_kretprobe_backend;
+
 /* Protects the list of probes, and which probe a set belongs to; serialises swaps. */
 extern struct mutex probekit_lock;
+
+/* active.c */
+void probekit_active_hand_over(struct probekit_probe *probe);
+void probekit_active_notice(struct probekit_probe *probe);
+void probekit_active_write_off(struct probekit_probe *probe, u32 active);
 
 /* calibrate.c */
 extern unsigned long probekit_return_trampoline;
 void probekit_calibrate(void);
 
+/* kprobe.c */
+u32 probekit_kprobe_verdict(int err);
+
 /* targets.c */
 long probekit_targets_create(struct probekit_targets __user *arg);
 struct probekit_target_set *probekit_targets_get_by_fd(u32 fd);
 void probekit_targets_put(struct probekit_target_set *set);
+struct probekit_slot *probekit_targets_slot(struct probekit_target_set *set, unsigned long ip);
 
 /* probe.c */
-int probekit_probe_attach(const struct probekit_fprobe *ops, struct bpf_link *link);
+int probekit_probe_attach(const struct probekit_request *request, struct bpf_link *link);
 void probekit_probe_detach(const void *kdata, struct bpf_link *link);
-int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link);
+int probekit_probe_swap(const struct probekit_request *request, struct bpf_link *link);
 unsigned int probekit_probe_count(void);
 void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats *stats);
 
-/* fprobe.c */
-int probekit_fprobe_arm(struct probekit_probe *probe, bool exit_handler);
-void probekit_fprobe_disarm(struct probekit_probe *probe);
-
 /* struct_ops.c */
 int probekit_struct_ops_register(void);
-void probekit_struct_ops_handler(const struct probekit_fprobe *ops, bool exit,
+void probekit_struct_ops_handler(const struct probekit_request *request, bool exit,
 				 struct probekit_handler *handler);
 
 /* kfuncs.c */

@@ -15,11 +15,6 @@ DEFINE_MUTEX(probekit_lock);
 static LIST_HEAD(probes);
 static unsigned int nr_probes;
 
-/* Calls in flight that are allowed where the user does not say: a few MB. */
-#define DEFAULT_ACTIVE		16384U
-#define DEFAULT_STORAGE		(8U << 20)
-#define DEFAULT_ACTIVE_MIN	1024U
-
 static struct probekit_probe *find_probe(const void *kdata, const struct bpf_link *link)
 {
 	struct probekit_probe *probe;
@@ -39,20 +34,15 @@ static void put_programs(struct probekit_handlers *handlers)
 		bpf_prog_put(handlers->exit.prog);
 }
 
-static struct probekit_handlers *make_handlers(const struct probekit_fprobe *ops)
+static struct probekit_handlers *make_handlers(const struct probekit_request *request)
 {
 	struct probekit_handlers *handlers = kzalloc(sizeof(*handlers), GFP_KERNEL_ACCOUNT);
 
 	if (!handlers)
 		return NULL;
-	probekit_struct_ops_handler(ops, false, &handlers->entry);
-	probekit_struct_ops_handler(ops, true, &handlers->exit);
+	probekit_struct_ops_handler(request, false, &handlers->entry);
+	probekit_struct_ops_handler(request, true, &handlers->exit);
 	return handlers;
-}
-
-static u32 default_maxactive(u32 entry_data_size)
-{
-	return clamp(DEFAULT_STORAGE / (entry_data_size + 128), DEFAULT_ACTIVE_MIN, DEFAULT_ACTIVE);
 }
 
 static void free_probe(struct probekit_probe *probe)
@@ -65,18 +55,22 @@ static void free_probe(struct probekit_probe *probe)
 		older = handlers->retired;
 		kfree(handlers);
 	}
-	kfree_rcu(probe, rcu);
+	/* Whoever reads counters may still look at what the backend has. */
+	synchronize_rcu();
+	if (probe->backend->free)
+		probe->backend->free(probe);
+	kfree(probe);
 }
 
-static struct probekit_probe *make_probe(const struct probekit_fprobe *ops, struct bpf_link *link,
-					 struct probekit_target_set *set)
+static struct probekit_probe *make_probe(const struct probekit_request *request,
+					 struct bpf_link *link, struct probekit_target_set *set)
 {
 	struct probekit_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL_ACCOUNT);
 	struct probekit_handlers *handlers;
 
 	if (!probe)
 		return NULL;
-	handlers = make_handlers(ops);
+	handlers = make_handlers(request);
 	if (!handlers) {
 		kfree(probe);
 		return NULL;
@@ -85,13 +79,17 @@ static struct probekit_probe *make_probe(const struct probekit_fprobe *ops, stru
 	probe->counters = set->counters;
 	probe->table = set->table;
 	probe->shift = set->shift;
-	probe->entry_data_size = ops->entry_data_size;
-	probe->maxactive = ops->nr_maxactive ?: default_maxactive(ops->entry_data_size);
+	probe->backend = request->backend;
+	probe->has_exit = request->exit;
+	probe->entry_data_size = request->entry_data_size;
+	if (probe->has_exit && probe->backend->maxactive)
+		probe->maxactive = request->maxactive ?:
+			probe->backend->maxactive(request->entry_data_size, set->accepted);
 	/* The limit is exact to a batch per CPU; a small one wants to be exact. */
 	probe->batch = clamp(probe->maxactive / (8 * num_possible_cpus()), 1U, 32U);
 	probe->minus_batch = -probe->batch;
 	probe->link = link;
-	probe->kdata = ops;
+	probe->kdata = request->kdata;
 	probe->targets = set;
 	return probe;
 }
@@ -110,7 +108,8 @@ static void prepare_set(struct probekit_target_set *set, u32 entry_data_size)
 		*per_cpu_ptr(set->counters, cpu) = (struct probekit_counters) { .notice = 1 };
 	set->attached = 0;
 	set->peak_active = 0;
-	set->nmissed = 0;
+	set->kernel_recursion = 0;
+	set->kernel_storage = 0;
 }
 
 /* Leaves the last counters of a probe that is armed no more in its set. */
@@ -119,14 +118,14 @@ static void retire(struct probekit_probe *probe)
 	struct probekit_target_set *set = probe->targets;
 
 	lockdep_assert_held(&probekit_lock);
-	set->nmissed = probe->fp.nmissed;
+	probe->backend->missed(probe, &set->kernel_recursion, &set->kernel_storage);
 	set->peak_active = atomic_read(&probe->peak_active);
 	/* Readers of the counters take either these or the probe's. */
 	rcu_assign_pointer(set->probe, NULL);
 	WRITE_ONCE(set->state, PROBEKIT_STATE_DETACHED);
 }
 
-static int claim_set(struct probekit_probe *probe, bool exit_handler)
+static int claim_set(struct probekit_probe *probe)
 {
 	struct probekit_target_set *set = probe->targets;
 	int err;
@@ -139,7 +138,8 @@ static int claim_set(struct probekit_probe *probe, bool exit_handler)
 	} else {
 		prepare_set(set, probe->entry_data_size);
 		rcu_assign_pointer(set->probe, probe);
-		set->maxactive = exit_handler ? probe->maxactive : 0;
+		set->maxactive = probe->maxactive;
+		set->has_exit = probe->has_exit;
 		WRITE_ONCE(set->state, PROBEKIT_STATE_ATTACHING);
 	}
 	mutex_unlock(&probekit_lock);
@@ -150,15 +150,15 @@ static int claim_set(struct probekit_probe *probe, bool exit_handler)
  * Without the lock while the backend works, which may take a minute: others can
  * detach meanwhile. Nobody finds the probe before it is in the list.
  */
-static int arm(struct probekit_probe *probe, bool exit_handler)
+static int arm(struct probekit_probe *probe)
 {
 	struct probekit_target_set *set = probe->targets;
 	int err;
 
-	err = claim_set(probe, exit_handler);
+	err = claim_set(probe);
 	if (err)
 		return err;
-	err = probekit_fprobe_arm(probe, exit_handler);
+	err = probe->backend->arm(probe);
 
 	mutex_lock(&probekit_lock);
 	if (err) {
@@ -174,14 +174,15 @@ static int arm(struct probekit_probe *probe, bool exit_handler)
 
 /**
  * probekit_probe_attach() - make a probe of handlers and the set they name
- * @ops: handlers, which live as long as @link
+ * @request: handlers, which live as long as @link
  * @link: what the probe belongs to, or NULL
  *
- * Return: zero; -EPERM; -EBADF where targets_fd is not a target set; -ENOENT
+ * Return: zero; -EPERM; -EBADF where targets_fd is not a target set;
+ * -EMEDIUMTYPE where it is one for another kind of probe; -ENOENT
  * where the set has no target that can be probed; -EBUSY where another probe
  * is over the set; -EINTR; -ENOMEM; -errno of the kernel.
  */
-int probekit_probe_attach(const struct probekit_fprobe *ops, struct bpf_link *link)
+int probekit_probe_attach(const struct probekit_request *request, struct bpf_link *link)
 {
 	struct probekit_target_set *set;
 	struct probekit_probe *probe;
@@ -190,18 +191,21 @@ int probekit_probe_attach(const struct probekit_fprobe *ops, struct bpf_link *li
 	err = probekit_may_probe();
 	if (err)
 		return err;
-	set = probekit_targets_get_by_fd(ops->targets_fd);
+	set = probekit_targets_get_by_fd(request->targets_fd);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
+	err = -EMEDIUMTYPE;
+	if (set->backend != request->backend)
+		goto put_set;
 	err = -ENOENT;
 	if (!set->accepted)
 		goto put_set;
 	err = -ENOMEM;
-	probe = make_probe(ops, link, set);
+	probe = make_probe(request, link, set);
 	if (!probe)
 		goto put_set;
 
-	err = arm(probe, ops->exit_handler);
+	err = arm(probe);
 	if (!err)
 		return 0;
 	free_probe(probe);
@@ -226,7 +230,7 @@ void probekit_probe_detach(const void *kdata, struct bpf_link *link)
 	if (probe) {
 		list_del(&probe->node);
 		nr_probes--;
-		probekit_fprobe_disarm(probe);
+		probe->backend->disarm(probe);
 		retire(probe);
 	}
 	mutex_unlock(&probekit_lock);
@@ -237,17 +241,17 @@ void probekit_probe_detach(const void *kdata, struct bpf_link *link)
 }
 
 /* New handlers serve the storage and the registration that are there. */
-static int check_swap(const struct probekit_probe *probe, const struct probekit_fprobe *ops)
+static int check_swap(const struct probekit_probe *probe, const struct probekit_request *request)
 {
 	struct probekit_target_set *set;
 
-	if (!ops->exit_handler != !probe->fp.exit_handler ||
-	    ops->entry_data_size > probe->entry_data_size ||
-	    (ops->nr_maxactive && ops->nr_maxactive != probe->maxactive))
+	if (request->backend != probe->backend || !request->exit != !probe->has_exit ||
+	    request->entry_data_size > probe->entry_data_size ||
+	    (request->maxactive && request->maxactive != probe->maxactive))
 		return -EINVAL;
-	if (!ops->targets_fd)
+	if (!request->targets_fd)
 		return 0;
-	set = probekit_targets_get_by_fd(ops->targets_fd);
+	set = probekit_targets_get_by_fd(request->targets_fd);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	probekit_targets_put(set);
@@ -256,7 +260,7 @@ static int check_swap(const struct probekit_probe *probe, const struct probekit_
 
 /**
  * probekit_probe_swap() - replace the handlers of a live probe
- * @ops: new handlers over the same targets: an exit handler if and only if
+ * @request: new handlers over the same targets: an exit handler if and only if
  *	there was one, no more entry data than before, targets_fd zero or the
  *	same set
  * @link: link of the probe
@@ -267,7 +271,7 @@ static int check_swap(const struct probekit_probe *probe, const struct probekit_
  *
  * Return: zero, -ENOENT, -EINVAL, -ENOMEM, -EPERM.
  */
-int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link)
+int probekit_probe_swap(const struct probekit_request *request, struct bpf_link *link)
 {
 	struct probekit_handlers *old, *new;
 	struct probekit_probe *probe;
@@ -282,11 +286,11 @@ int probekit_probe_swap(const struct probekit_fprobe *ops, struct bpf_link *link
 		err = -ENOENT;
 		goto unlock;
 	}
-	err = check_swap(probe, ops);
+	err = check_swap(probe, request);
 	if (err)
 		goto unlock;
 	err = -ENOMEM;
-	new = make_handlers(ops);
+	new = make_handlers(request);
 	if (!new)
 		goto unlock;
 	old = rcu_dereference_protected(probe->handlers, lockdep_is_held(&probekit_lock));
@@ -307,17 +311,18 @@ unsigned int probekit_probe_count(void)
 
 /* Reads what only the probe itself knows, while it is there. */
 static void read_live(struct probekit_target_set *set, struct probekit_stats *stats,
-		      u64 *nmissed)
+		      u64 *recursion, u64 *storage)
 {
 	struct probekit_probe *probe;
 
 	rcu_read_lock();
 	probe = rcu_dereference(set->probe);
 	if (probe) {
-		*nmissed = READ_ONCE(probe->fp.nmissed);
+		probe->backend->missed(probe, recursion, storage);
 		stats->peak_active = atomic_read(&probe->peak_active);
 	} else {
-		*nmissed = set->nmissed;
+		*recursion = set->kernel_recursion;
+		*storage = set->kernel_storage;
 		stats->peak_active = set->peak_active;
 	}
 	rcu_read_unlock();
@@ -333,7 +338,7 @@ static void read_live(struct probekit_target_set *set, struct probekit_stats *st
  */
 void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats *stats)
 {
-	u64 left = 0, nmissed;
+	u64 left, recursion = 0, storage = 0;
 	int cpu;
 
 	stats->state = READ_ONCE(set->state);
@@ -354,17 +359,15 @@ void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats
 	smp_rmb();
 	for_each_possible_cpu(cpu)
 		stats->entries += READ_ONCE(per_cpu_ptr(set->counters, cpu)->entries);
-	read_live(set, stats, &nmissed);
+	read_live(set, stats, &recursion, &storage);
 
 	stats->handled = stats->entries - stats->missed_recursion - stats->missed_storage;
 	left = stats->exits + stats->cancelled + stats->missed_recursion + stats->missed_storage +
 	       stats->missed_swapped + stats->missed_exit;
-	if (stats->maxactive && stats->entries > left)
+	if (READ_ONCE(set->has_exit) && stats->entries > left)
 		stats->in_flight = stats->entries - left;
-	/*
-	 * What fprobe refused itself: storage never runs out below it, so this
-	 * is recursion, of our handlers or of another tracer's.
-	 */
-	stats->entries += nmissed;
-	stats->missed_recursion += nmissed;
+	/* What never got as far as the engine. */
+	stats->entries += recursion + storage;
+	stats->missed_recursion += recursion;
+	stats->missed_storage += storage;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The struct_ops type: how BPF hands handlers over. Its link is the life of a
- * probe.
+ * The struct_ops types: how BPF hands handlers over. Their links are the life
+ * of probes. The types differ in where their members lie and in their backend;
+ * the rest is one.
  *
  * For direct dispatch the engine needs the programs themselves, while
  * struct_ops gives only trampolines. While a map is filled in, its members
@@ -19,32 +20,46 @@
 
 #include "engine.h"
 
-/* Meaning of probekit_fprobe.engine, by 2 * exit. */
-enum { ENGINE_FD, ENGINE_ID };
+/* What the engine notes of a program, in a pair of words for each handler. */
+enum { NOTE_FD, NOTE_ID, NOTE_WORDS };
 
-/* Of the type, as the verifier and the kernel's checks see it. */
-static const struct btf *type_btf;
-static u32 type_id;
+/*
+ * Members by their offset. Handlers come first in every type, so the offset of
+ * the entry handler is zero, and zero elsewhere means that there is none.
+ */
+struct probekit_type {
+	struct bpf_struct_ops ops;
+	const struct probekit_backend *backend;
+	u32 entry;
+	u32 exit;
+	u32 data_size;
+	u32 maxactive;
+	u32 flags;
+	u32 targets_fd;
+	u32 engine;
+	u32 max_data;
+	/* As the verifier and the kernel's checks see the type. */
+	const struct btf *btf;
+	u32 id;
+};
 
-static u32 member_offset(const struct btf_member *member, const struct btf_type *t)
+static u32 *word_at(const void *data, u32 offset)
 {
-	return __btf_member_bit_offset(t, member) / 8;
+	return (u32 *)(data + offset);
 }
 
-static int fprobe_init(struct btf *btf)
+static void *pointer_at(const void *data, u32 offset)
 {
-	type_btf = btf;
-	return 0;
+	return *(void **)(data + offset);
 }
 
 /* Called for each program that the verifier has been through. */
-static int fprobe_check_member(const struct btf_type *t, const struct btf_member *member,
-			       const struct bpf_prog *prog)
+static int type_check_member(struct probekit_type *type, const struct bpf_prog *prog)
 {
 	/* A hit cannot sleep. */
 	if (prog->sleepable)
 		return -EINVAL;
-	WRITE_ONCE(type_id, prog->aux->attach_btf_id);
+	WRITE_ONCE(type->id, prog->aux->attach_btf_id);
 	return 0;
 }
 
@@ -58,25 +73,26 @@ static void note_program(u32 *note, unsigned long fd)
 	prog = bpf_prog_get_type_dev(fd, BPF_PROG_TYPE_STRUCT_OPS, false);
 	if (IS_ERR(prog))
 		return;
-	note[ENGINE_FD] = fd;
-	note[ENGINE_ID] = prog->aux->id;
+	note[NOTE_FD] = fd;
+	note[NOTE_ID] = prog->aux->id;
 	bpf_prog_put(prog);
 }
 
 /* The program that was noted for a member; the caller owns a reference. */
-static struct bpf_prog *noted_program(const struct probekit_fprobe *ops, bool exit)
+static struct bpf_prog *noted_program(const struct probekit_type *type, const void *kdata,
+				      bool exit)
 {
-	const u32 *note = &ops->engine[2 * exit];
+	const u32 *note = word_at(kdata, type->engine) + NOTE_WORDS * exit;
 	struct bpf_prog *prog;
 
-	if (!note[ENGINE_ID])
+	if (!note[NOTE_ID])
 		return NULL;
-	prog = bpf_prog_get_type_dev(note[ENGINE_FD], BPF_PROG_TYPE_STRUCT_OPS, false);
+	prog = bpf_prog_get_type_dev(note[NOTE_FD], BPF_PROG_TYPE_STRUCT_OPS, false);
 	if (IS_ERR(prog))
 		return NULL;
 	/* The descriptor may lead elsewhere by now, or have done so then. */
-	if (prog->aux->id == note[ENGINE_ID] && prog->aux->attach_btf == type_btf &&
-	    prog->aux->attach_btf_id == READ_ONCE(type_id) &&
+	if (prog->aux->id == note[NOTE_ID] && prog->aux->attach_btf == type->btf &&
+	    prog->aux->attach_btf_id == READ_ONCE(type->id) &&
 	    prog->expected_attach_type == exit)
 		return prog;
 	bpf_prog_put(prog);
@@ -103,18 +119,65 @@ static unsigned int run_nothing(const void *args, const struct bpf_insn *insns)
 }
 NOKPROBE_SYMBOL(run_nothing);
 
+static int init_word(u32 *to, u32 value, u32 limit)
+{
+	if (value > limit)
+		return -E2BIG;
+	*to = value;
+	return 1;
+}
+
+/* Return: whether the member is dealt with, or -errno. */
+static int type_init_member(const struct probekit_type *type, const struct btf_type *t,
+			    const struct btf_member *member, void *kdata, const void *udata)
+{
+	u32 offset = __btf_member_bit_offset(t, member) / 8;
+	u32 *to = word_at(kdata, offset);
+
+	if (offset == type->entry || offset == type->exit) {
+		note_program(word_at(kdata, type->engine) + NOTE_WORDS * (offset == type->exit),
+			     (unsigned long)pointer_at(udata, offset));
+		return 0;
+	}
+	if (offset == type->engine)
+		return memchr_inv(udata + offset, 0, 2 * NOTE_WORDS * sizeof(u32)) ? -EINVAL : 1;
+	if (offset == type->flags)
+		return init_word(to, *word_at(udata, offset), 0) < 0 ? -EINVAL : 1;
+	if (offset == type->data_size)
+		return init_word(to, *word_at(udata, offset), type->max_data);
+	if (offset == type->maxactive)
+		return init_word(to, *word_at(udata, offset), PROBEKIT_MAX_ACTIVE);
+	if (offset == type->targets_fd)
+		return init_word(to, *word_at(udata, offset), U32_MAX);
+	return 0;
+}
+
+static struct probekit_request request_of(const struct probekit_type *type, const void *kdata)
+{
+	return (struct probekit_request) {
+		.type = type,
+		.backend = type->backend,
+		.kdata = kdata,
+		.entry = pointer_at(kdata, type->entry),
+		.exit = pointer_at(kdata, type->exit),
+		.entry_data_size = type->data_size ? *word_at(kdata, type->data_size) : 0,
+		.maxactive = type->maxactive ? *word_at(kdata, type->maxactive) : 0,
+		.targets_fd = *word_at(kdata, type->targets_fd),
+	};
+}
+
 /**
  * probekit_struct_ops_handler() - how a hit calls a handler
- * @ops: handlers, as struct_ops keeps them: they live as long as the link
+ * @request: handlers, as struct_ops keeps them: they live as long as the link
  * @exit: the exit handler, not the entry handler
  * @handler: filled in; the caller owns a reference of its program, if any
  */
-void probekit_struct_ops_handler(const struct probekit_fprobe *ops, bool exit,
+void probekit_struct_ops_handler(const struct probekit_request *request, bool exit,
 				 struct probekit_handler *handler)
 {
-	void *trampoline = exit ? (void *)ops->exit_handler : (void *)ops->entry_handler;
+	void *trampoline = exit ? request->exit : request->entry;
 
-	handler->prog = noted_program(ops, exit);
+	handler->prog = noted_program(request->type, request->kdata, exit);
 	if (handler->prog) {
 		handler->run = handler->prog->bpf_func;
 		handler->insns = handler->prog->insnsi;
@@ -126,76 +189,35 @@ void probekit_struct_ops_handler(const struct probekit_fprobe *ops, bool exit,
 	}
 }
 
-static int init_data_member(u32 offset, struct probekit_fprobe *ops,
-			    const struct probekit_fprobe *user)
+static int type_validate(const struct probekit_type *type, const void *kdata)
 {
-	switch (offset) {
-	case offsetof(struct probekit_fprobe, entry_data_size):
-		if (user->entry_data_size > PROBEKIT_MAX_ENTRY_DATA)
-			return -E2BIG;
-		ops->entry_data_size = user->entry_data_size;
-		return 1;
-	case offsetof(struct probekit_fprobe, nr_maxactive):
-		if (user->nr_maxactive > PROBEKIT_MAX_ACTIVE)
-			return -E2BIG;
-		ops->nr_maxactive = user->nr_maxactive;
-		return 1;
-	case offsetof(struct probekit_fprobe, flags):
-		return user->flags ? -EINVAL : 1;
-	case offsetof(struct probekit_fprobe, targets_fd):
-		ops->targets_fd = user->targets_fd;
-		return 1;
-	case offsetof(struct probekit_fprobe, engine):
-		return memchr_inv(user->engine, 0, sizeof(user->engine)) ? -EINVAL : 1;
-	default:
-		return 0;
-	}
-}
+	const struct probekit_request request = request_of(type, kdata);
 
-static int fprobe_init_member(const struct btf_type *t, const struct btf_member *member,
-			      void *kdata, const void *udata)
-{
-	const struct probekit_fprobe *user = udata;
-	u32 offset = member_offset(member, t);
-	struct probekit_fprobe *ops = kdata;
-
-	switch (offset) {
-	case offsetof(struct probekit_fprobe, entry_handler):
-		note_program(&ops->engine[0], (unsigned long)user->entry_handler);
-		return 0;
-	case offsetof(struct probekit_fprobe, exit_handler):
-		note_program(&ops->engine[2], (unsigned long)user->exit_handler);
-		return 0;
-	default:
-		return init_data_member(offset, ops, user);
-	}
-}
-
-static int fprobe_validate(void *kdata)
-{
-	const struct probekit_fprobe *ops = kdata;
-
-	if (!ops->entry_handler && !ops->exit_handler)
+	if (!request.entry && !request.exit)
 		return -EINVAL;
 	/* Nobody would read it, or no call would be in flight. */
-	if (!ops->exit_handler && (ops->entry_data_size || ops->nr_maxactive))
+	if (!request.exit && (request.entry_data_size || request.maxactive))
 		return -EINVAL;
 	return 0;
 }
 
-static int fprobe_reg(void *kdata, struct bpf_link *link)
+static int type_reg(const struct probekit_type *type, const void *kdata, struct bpf_link *link)
 {
-	return probekit_probe_attach(kdata, link);
+	const struct probekit_request request = request_of(type, kdata);
+
+	return probekit_probe_attach(&request, link);
 }
 
-static void fprobe_unreg(void *kdata, struct bpf_link *link)
+static int type_update(const struct probekit_type *type, const void *kdata, struct bpf_link *link)
+{
+	const struct probekit_request request = request_of(type, kdata);
+
+	return probekit_probe_swap(&request, link);
+}
+
+static void type_unreg(void *kdata, struct bpf_link *link)
 {
 	probekit_probe_detach(kdata, link);
-}
-
-static int fprobe_update(void *kdata, void *old_kdata, struct bpf_link *link)
-{
-	return probekit_probe_swap(kdata, link);
 }
 
 static bool is_valid_access(int off, int size, enum bpf_access_type type,
@@ -212,35 +234,125 @@ static const struct bpf_verifier_ops verifier_ops = {
 };
 
 /* The kernel reads names and types of arguments off these. */
-static int probekit_fprobe__entry_handler(struct probekit_call *call)
+static int probekit__entry(struct probekit_call *call)
 {
 	return 0;
 }
 
-static void probekit_fprobe__exit_handler(struct probekit_call *call)
+static void probekit__exit(struct probekit_call *call)
 {
 }
 
-static struct probekit_fprobe stubs = {
-	.entry_handler = probekit_fprobe__entry_handler,
-	.exit_handler = probekit_fprobe__exit_handler,
+/* struct_ops callbacks are not told which type they are called for. */
+#define DEFINE_TYPE_CALLBACKS(name)							\
+static struct probekit_type name##_type;						\
+static int name##_init(struct btf *btf)							\
+{											\
+	name##_type.btf = btf;								\
+	return 0;									\
+}											\
+static int name##_check_member(const struct btf_type *t, const struct btf_member *member,	\
+			       const struct bpf_prog *prog)				\
+{											\
+	return type_check_member(&name##_type, prog);					\
+}											\
+static int name##_init_member(const struct btf_type *t, const struct btf_member *member,	\
+			      void *kdata, const void *udata)				\
+{											\
+	return type_init_member(&name##_type, t, member, kdata, udata);			\
+}											\
+static int name##_validate(void *kdata)							\
+{											\
+	return type_validate(&name##_type, kdata);					\
+}											\
+static int name##_reg(void *kdata, struct bpf_link *link)				\
+{											\
+	return type_reg(&name##_type, kdata, link);					\
+}											\
+static int name##_update(void *kdata, void *old_kdata, struct bpf_link *link)		\
+{											\
+	return type_update(&name##_type, kdata, link);					\
+}
+
+#define TYPE_OPS(type, stubs) {			\
+	.verifier_ops = &verifier_ops,		\
+	.init = type##_init,			\
+	.check_member = type##_check_member,	\
+	.init_member = type##_init_member,	\
+	.validate = type##_validate,		\
+	.reg = type##_reg,			\
+	.unreg = type_unreg,			\
+	.update = type##_update,		\
+	.cfi_stubs = &(stubs),			\
+	.owner = THIS_MODULE,			\
+	.name = "probekit_" #type,		\
+}
+
+DEFINE_TYPE_CALLBACKS(fprobe)
+
+static struct probekit_fprobe fprobe_stubs = {
+	.entry_handler = probekit__entry,
+	.exit_handler = probekit__exit,
 };
 
-static struct bpf_struct_ops fprobe_struct_ops = {
-	.verifier_ops = &verifier_ops,
-	.init = fprobe_init,
-	.check_member = fprobe_check_member,
-	.init_member = fprobe_init_member,
-	.validate = fprobe_validate,
-	.reg = fprobe_reg,
-	.unreg = fprobe_unreg,
-	.update = fprobe_update,
-	.cfi_stubs = &stubs,
-	.owner = THIS_MODULE,
-	.name = "probekit_fprobe",
+static struct probekit_type fprobe_type = {
+	.ops = TYPE_OPS(fprobe, fprobe_stubs),
+	.backend = &probekit_fprobe_backend,
+	.entry = offsetof(struct probekit_fprobe, entry_handler),
+	.exit = offsetof(struct probekit_fprobe, exit_handler),
+	.data_size = offsetof(struct probekit_fprobe, entry_data_size),
+	.maxactive = offsetof(struct probekit_fprobe, nr_maxactive),
+	.flags = offsetof(struct probekit_fprobe, flags),
+	.targets_fd = offsetof(struct probekit_fprobe, targets_fd),
+	.engine = offsetof(struct probekit_fprobe, engine),
+	.max_data = PROBEKIT_MAX_ENTRY_DATA,
+};
+
+DEFINE_TYPE_CALLBACKS(kprobe)
+
+static struct probekit_kprobe kprobe_stubs = {
+	.pre_handler = probekit__entry,
+	.post_handler = probekit__exit,
+};
+
+static struct probekit_type kprobe_type = {
+	.ops = TYPE_OPS(kprobe, kprobe_stubs),
+	.backend = &probekit_kprobe_backend,
+	.entry = offsetof(struct probekit_kprobe, pre_handler),
+	.exit = offsetof(struct probekit_kprobe, post_handler),
+	.flags = offsetof(struct probekit_kprobe, flags),
+	.targets_fd = offsetof(struct probekit_kprobe, targets_fd),
+	.engine = offsetof(struct probekit_kprobe, engine),
+};
+
+DEFINE_TYPE_CALLBACKS(kretprobe)
+
+static struct probekit_kretprobe kretprobe_stubs = {
+	.entry_handler = probekit__entry,
+	.handler = probekit__exit,
+};
+
+static struct probekit_type kretprobe_type = {
+	.ops = TYPE_OPS(kretprobe, kretprobe_stubs),
+	.backend = &probekit_kretprobe_backend,
+	.entry = offsetof(struct probekit_kretprobe, entry_handler),
+	.exit = offsetof(struct probekit_kretprobe, handler),
+	.data_size = offsetof(struct probekit_kretprobe, data_size),
+	.maxactive = offsetof(struct probekit_kretprobe, maxactive),
+	.flags = offsetof(struct probekit_kretprobe, flags),
+	.targets_fd = offsetof(struct probekit_kretprobe, targets_fd),
+	.engine = offsetof(struct probekit_kretprobe, engine),
+	.max_data = PROBEKIT_MAX_KRETPROBE_DATA,
 };
 
 int probekit_struct_ops_register(void)
 {
-	return register_bpf_struct_ops(&fprobe_struct_ops, probekit_fprobe);
+	int err;
+
+	err = register_bpf_struct_ops(&fprobe_type.ops, probekit_fprobe);
+	if (!err)
+		err = register_bpf_struct_ops(&kprobe_type.ops, probekit_kprobe);
+	if (!err)
+		err = register_bpf_struct_ops(&kretprobe_type.ops, probekit_kretprobe);
+	return err;
 }

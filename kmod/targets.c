@@ -5,13 +5,10 @@
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
-#include <linux/ftrace.h>
 #include <linux/log2.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "compat.h"
 #include "dispatch.h"
 
 static void free_set(struct kref *kref)
@@ -81,48 +78,14 @@ struct probekit_target_set *probekit_targets_get_by_fd(u32 fd)
 	return set;
 }
 
-/*
- * Asks ftrace about a range of addresses: all of them, or any bad one, is all
- * that it says, so a bad range is halved until the bad ones are found. The
- * ops is only asked with, and never registered.
+/**
+ * probekit_targets_slot() - where a location is in the table, or would be
+ * @set: the set
+ * @ip: the location
+ *
+ * Return: its slot; an empty one if it is not there.
  */
-static int check_range(struct ftrace_ops *ops, unsigned long *ips, u32 *verdicts,
-		       u32 begin, u32 end)
-{
-	u32 middle = begin + (end - begin) / 2;
-	int err;
-
-	if (begin == end)
-		return 0;
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	cond_resched();
-	err = ftrace_set_filter_ips(ops, ips + begin, end - begin, 0, 1);
-	if (err != -EINVAL)
-		return err;
-	if (end - begin == 1) {
-		verdicts[begin] = PROBEKIT_TARGET_NOT_TRACEABLE;
-		return 0;
-	}
-	err = check_range(ops, ips, verdicts, begin, middle);
-	return err ?: check_range(ops, ips, verdicts, middle, end);
-}
-
-static int check_targets(unsigned long *ips, u32 *verdicts, u32 count)
-{
-	struct ftrace_ops *ops = kzalloc(sizeof(*ops), GFP_KERNEL);
-	int err;
-
-	if (!ops)
-		return -ENOMEM;
-	err = check_range(ops, ips, verdicts, 0, count);
-	ftrace_free_filter(ops);
-	kfree(ops);
-	return err;
-}
-
-/* Where @ip is in the table, or would be. */
-static struct probekit_slot *slot_for(struct probekit_target_set *set, unsigned long ip)
+struct probekit_slot *probekit_targets_slot(struct probekit_target_set *set, unsigned long ip)
 {
 	u32 i = probekit_hash(ip) >> set->shift;
 
@@ -142,7 +105,7 @@ static void fill_table(struct probekit_target_set *set, const struct probekit_ta
 
 		if (verdicts[i] != PROBEKIT_TARGET_OK)
 			continue;
-		slot = slot_for(set, set->ips[i]);
+		slot = probekit_targets_slot(set, set->ips[i]);
 		if (slot->ip) {
 			verdicts[i] = PROBEKIT_TARGET_DUPLICATE;
 			continue;
@@ -155,7 +118,7 @@ static void fill_table(struct probekit_target_set *set, const struct probekit_ta
 	}
 }
 
-static struct probekit_target_set *alloc_set(u32 kind, u32 count)
+static struct probekit_target_set *alloc_set(const struct probekit_backend *backend, u32 count)
 {
 	/* At most half full, and never so small that the shift is 32. */
 	unsigned int bits = ilog2(roundup_pow_of_two(max(count, 1U))) + 1;
@@ -164,7 +127,7 @@ static struct probekit_target_set *alloc_set(u32 kind, u32 count)
 	if (!set)
 		return NULL;
 	kref_init(&set->kref);
-	set->kind = kind;
+	set->backend = backend;
 	set->count = count;
 	set->shift = 32 - bits;
 	set->table = kvcalloc(1UL << bits, sizeof(*set->table), GFP_KERNEL_ACCOUNT);
@@ -177,10 +140,11 @@ static struct probekit_target_set *alloc_set(u32 kind, u32 count)
 	return set;
 }
 
-static struct probekit_target_set *make_set(u32 kind, const struct probekit_target *targets,
+static struct probekit_target_set *make_set(const struct probekit_backend *backend,
+					    const struct probekit_target *targets,
 					    u32 *verdicts, u32 count)
 {
-	struct probekit_target_set *set = alloc_set(kind, count);
+	struct probekit_target_set *set = alloc_set(backend, count);
 	u32 i;
 	int err;
 
@@ -188,15 +152,11 @@ static struct probekit_target_set *make_set(u32 kind, const struct probekit_targ
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < count; i++)
 		set->ips[i] = targets[i].address;
-	err = check_targets(set->ips, verdicts, count);
+	err = backend->check(set->ips, verdicts, count);
 	if (err) {
 		probekit_targets_put(set);
 		return ERR_PTR(err);
 	}
-	/* Only what ftrace knows is read: anything else may be a device. */
-	for (i = 0; i < count; i++)
-		if (verdicts[i] == PROBEKIT_TARGET_OK)
-			set->ips[i] = probekit_ftrace_location(set->ips[i]);
 	fill_table(set, targets, verdicts);
 	return set;
 }
@@ -227,9 +187,23 @@ put_fd:
 	return err;
 }
 
+static const struct probekit_backend *backend_of(u32 kind)
+{
+	switch (kind) {
+	case PROBEKIT_KIND_FPROBE:
+		return &probekit_fprobe_backend;
+	case PROBEKIT_KIND_KPROBE:
+		return &probekit_kprobe_backend;
+	case PROBEKIT_KIND_KRETPROBE:
+		return &probekit_kretprobe_backend;
+	default:
+		return NULL;
+	}
+}
+
 static int check_arg(const struct probekit_targets *arg)
 {
-	if (arg->kind != PROBEKIT_KIND_FPROBE)
+	if (!backend_of(arg->kind))
 		return -EOPNOTSUPP;
 	if (arg->flags || arg->reserved || !arg->count)
 		return -EINVAL;
@@ -264,7 +238,7 @@ long probekit_targets_create(struct probekit_targets __user *user)
 	verdicts = kvcalloc(arg.count, sizeof(*verdicts), GFP_KERNEL_ACCOUNT);
 	if (!verdicts)
 		goto free_targets;
-	set = make_set(arg.kind, targets, verdicts, arg.count);
+	set = make_set(backend_of(arg.kind), targets, verdicts, arg.count);
 	if (IS_ERR(set)) {
 		ret = PTR_ERR(set);
 		goto free_verdicts;

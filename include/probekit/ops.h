@@ -14,11 +14,11 @@
 struct pt_regs;
 
 /**
- * struct probekit_call - one execution of a probed function
- * @entry_ip: address of the function as the target set named it, in the entry
- *	and in the exit handler
- * @ret_ip: address that the function returns to, never a trampoline
- * @regs: registers at entry (entry handler) or at return (exit handler)
+ * struct probekit_call - one execution of a probed function or instruction
+ * @entry_ip: address of the target as its set named it, in every handler
+ * @ret_ip: address that the function returns to, never a trampoline; zero for
+ *	a kprobe, which may be anywhere in its function
+ * @regs: registers when the handler runs
  * @cookie: cookie of the target
  * @target: index of the target in its set: an array key
  * @entry_data_size: bytes that probekit_entry_data() may hand out
@@ -55,6 +55,48 @@ struct probekit_fprobe {
 	void (*exit_handler)(struct probekit_call *call);
 	__u32 entry_data_size;
 	__u32 nr_maxactive;
+	__u32 flags;
+	__u32 targets_fd;
+	__u32 engine[4];
+};
+
+/**
+ * struct probekit_kprobe - handlers before and after single instructions
+ * @pre_handler: runs before the instruction, with preemption off, in any
+ *	context including NMI. Non-zero return: no post handler this time.
+ *	Optional if there is a post handler.
+ * @post_handler: runs after the instruction. Optional; a probe with one is
+ *	never optimised to a jump, and may not be at the entry of a function
+ *	that ftrace can attach to (EOPNOTSUPP): an fprobe serves there.
+ * @flags: zero
+ * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KPROBE
+ * @engine: the engine's own, zero
+ */
+struct probekit_kprobe {
+	int (*pre_handler)(struct probekit_call *call);
+	void (*post_handler)(struct probekit_call *call);
+	__u32 flags;
+	__u32 targets_fd;
+	__u32 engine[4];
+};
+
+/**
+ * struct probekit_kretprobe - handlers over functions, one kretprobe for each
+ * @entry_handler: as of struct probekit_fprobe
+ * @handler: runs when the same call returns
+ * @data_size: bytes that probekit_entry_data() may hand out per call, at most
+ *	PROBEKIT_MAX_KRETPROBE_DATA
+ * @maxactive: calls of each function that may be in flight at once; zero: a
+ *	default that shrinks with the number of functions
+ * @flags: zero
+ * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KRETPROBE
+ * @engine: the engine's own, zero
+ */
+struct probekit_kretprobe {
+	int (*entry_handler)(struct probekit_call *call);
+	void (*handler)(struct probekit_call *call);
+	__u32 data_size;
+	__u32 maxactive;
 	__u32 flags;
 	__u32 targets_fd;
 	__u32 engine[4];

@@ -25,10 +25,14 @@
 
 /* What carries a probe; also the bit number in probekit_info.kinds. */
 #define PROBEKIT_KIND_FPROBE	1
+#define PROBEKIT_KIND_KPROBE	2
+#define PROBEKIT_KIND_KRETPROBE	3
 
 /* Most targets in one set, and most bytes of entry data in one call. */
 #define PROBEKIT_MAX_TARGETS	(1U << 20)
 #define PROBEKIT_MAX_ENTRY_DATA	4096U
+/* The kernel gives a kretprobe 4096 bytes, of which the engine takes some. */
+#define PROBEKIT_MAX_KRETPROBE_DATA	4032U
 /* Most calls of one probe that may be in flight at once. */
 #define PROBEKIT_MAX_ACTIVE	(1U << 20)
 
@@ -44,9 +48,9 @@ struct probekit_info {
 	__u32 probes;		/* live probes of the whole machine */
 };
 
-/* One function to probe. Its index in the array is probekit_call.target. */
+/* What to probe: a function, or any instruction for a kprobe. Its index in the array is probekit_call.target. */
 struct probekit_target {
-	__u64 address;		/* of the function, or of its ftrace location */
+	__u64 address;		/* of the function or its ftrace location; any, for a kprobe */
 	__u64 cookie;		/* handed to the handlers, the engine ignores it */
 };
 
@@ -54,6 +58,9 @@ struct probekit_target {
 #define PROBEKIT_TARGET_OK		0
 #define PROBEKIT_TARGET_NOT_TRACEABLE	1	/* no ftrace location there */
 #define PROBEKIT_TARGET_DUPLICATE	2	/* named earlier in the same set */
+#define PROBEKIT_TARGET_NOT_INSTRUCTION	3	/* in the middle of an instruction */
+/* No kprobe may be there; or it is not the entry of a function, for a kretprobe. */
+#define PROBEKIT_TARGET_FORBIDDEN	4
 
 /*
  * Argument of PROBEKIT_IOC_TARGETS, which returns the descriptor of a new
