@@ -79,9 +79,10 @@ struct Probe {
 
 Attached attach(const probekit::Engine& engine,
                 std::span<const probekit_target> targets,
-                std::span<const std::byte> elf, const std::string& name) {
-  auto probe = std::make_shared<Probe>(
-      Probe{engine.make_targets(targets), probekit::Object(name, elf), {}});
+                std::span<const std::byte> elf, const std::string& name,
+                std::uint32_t kind) {
+  auto probe = std::make_shared<Probe>(Probe{
+      engine.make_targets(targets, kind), probekit::Object(name, elf), {}});
   probe->object.set_targets(name, probe->targets);
   probe->object.load();
   probe->link = probe->object.attach(name);
@@ -169,9 +170,10 @@ struct Case {
 std::vector<Case> cases(const probekit::Engine& engine, const RawFprobe& raw,
                         const std::vector<probekit_target>& targets) {
   const auto mine = [&, targets](std::span<const std::byte> elf,
-                                 const std::string& name) {
-    return [&engine, targets, elf, name] {
-      return attach(engine, targets, elf, name);
+                                 const std::string& name,
+                                 std::uint32_t kind = PROBEKIT_KIND_FPROBE) {
+    return [&engine, targets, elf, name, kind] {
+      return attach(engine, targets, elf, name, kind);
     };
   };
   const auto floor = [&raw, targets](std::uint32_t flags) {
@@ -187,6 +189,13 @@ std::vector<Case> cases(const probekit::Engine& engine, const RawFprobe& raw,
       {"probekit entry + exit, start time", mine(ours(), "timed"), 700},
       {"probekit count", mine(handlers::count(), "count"), {}},
       {"probekit latency", mine(handlers::latency(), "latency"), {}},
+      {"probekit kprobe, empty", mine(ours(), "pre", PROBEKIT_KIND_KPROBE), {}},
+      {"probekit kprobe, before and after, empty",
+       mine(ours(), "pre_post", PROBEKIT_KIND_KPROBE),
+       {}},
+      {"probekit kretprobe, empty",
+       mine(ours(), "kret", PROBEKIT_KIND_KRETPROBE),
+       {}},
       {"raw C fprobe entry, empty", floor(0), {}},
       {"raw C fprobe entry + exit, empty", floor(kRawExit), {}},
       {"raw C fprobe, start time", floor(kRawExit | kRawTime), {}},

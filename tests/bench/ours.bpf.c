@@ -54,4 +54,50 @@ struct probekit_fprobe timed = {
 	.entry_data_size = sizeof(__u64),
 };
 
+/* A program is of one type and member, so each kind has programs of its own. */
+SEC("struct_ops")
+int BPF_PROG(empty_pre, struct probekit_call *call)
+{
+	return 0;
+}
+
+SEC("struct_ops")
+int BPF_PROG(empty_pre_of_two, struct probekit_call *call)
+{
+	return 0;
+}
+
+SEC("struct_ops")
+void BPF_PROG(empty_post, struct probekit_call *call)
+{
+}
+
+SEC("struct_ops")
+int BPF_PROG(empty_kret_entry, struct probekit_call *call)
+{
+	return 0;
+}
+
+SEC("struct_ops")
+void BPF_PROG(empty_kret_exit, struct probekit_call *call)
+{
+}
+
+SEC(".struct_ops.link")
+struct probekit_kprobe pre = {
+	.pre_handler = (void *)empty_pre,
+};
+
+SEC(".struct_ops.link")
+struct probekit_kprobe pre_post = {
+	.pre_handler = (void *)empty_pre_of_two,
+	.post_handler = (void *)empty_post,
+};
+
+SEC(".struct_ops.link")
+struct probekit_kretprobe kret = {
+	.entry_handler = (void *)empty_kret_entry,
+	.handler = (void *)empty_kret_exit,
+};
+
 char LICENSE[] SEC("license") = "GPL";

@@ -45,4 +45,18 @@ struct hits {
 	__u64 foreign;		/* exits with the entry data of other handlers */
 };
 
+/* What kinds.bpf.c keeps, per target: counts and sums, and the last of the rest. */
+struct kind_hits {
+	__u64 entries;
+	__u64 exits;
+	__u64 torn;		/* exits with another return address than the last entry */
+	__u64 handed_over;	/* sum of the arguments, through entry data */
+	__u64 entry_ip;
+	__u64 ret_ip;
+	__u64 cookie;
+	__u64 arg;
+	__u64 result;
+	__u64 time_ns;
+};
+
 #endif /* EVENTS_H */
