@@ -48,7 +48,10 @@ struct probekit_info {
 	__u32 probes;		/* live probes of the whole machine */
 };
 
-/* What to probe: a function, or any instruction for a kprobe. Its index in the array is probekit_call.target. */
+/*
+ * What to probe: a function, or any instruction for a kprobe. Its index in the
+ * array is probekit_call.target.
+ */
 struct probekit_target {
 	__u64 address;		/* of the function or its ftrace location; any, for a kprobe */
 	__u64 cookie;		/* handed to the handlers, the engine ignores it */
