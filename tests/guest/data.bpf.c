@@ -189,4 +189,39 @@ struct probekit_fprobe none_there = {
 	.exit_handler = (void *)none_there_exit,
 };
 
+/* The verifier lets it through: an unsigned size that no storage has. */
+SEC("struct_ops")
+int BPF_PROG(negative_entry, struct probekit_call *call)
+{
+	struct data_checks *check;
+	__u32 zero = 0;
+
+	check = bpf_map_lookup_elem(&checks, &zero);
+	if (check) {
+		check->entries++;
+		check->none += !probekit_entry_data(call, -1);
+	}
+	return 0;
+}
+
+SEC("struct_ops")
+void BPF_PROG(negative_exit, struct probekit_call *call)
+{
+	struct data_checks *check;
+	__u32 zero = 0;
+
+	check = bpf_map_lookup_elem(&checks, &zero);
+	if (check) {
+		check->exits++;
+		check->none += !probekit_entry_data(call, -1);
+	}
+}
+
+SEC(".struct_ops.link")
+struct probekit_fprobe negative = {
+	.entry_handler = (void *)negative_entry,
+	.exit_handler = (void *)negative_exit,
+	.entry_data_size = PROBEKIT_MAX_ENTRY_DATA,
+};
+
 char LICENSE[] SEC("license") = "GPL";

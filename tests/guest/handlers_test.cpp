@@ -290,7 +290,8 @@ TEST_P(NoEntryDataTest, IsRefusedToBothHandlers) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, NoEntryDataTest,
                          testing::Values(DataCase{"too_many", 72},
-                                         DataCase{"none_there", 8}),
+                                         DataCase{"none_there", 8},
+                                         DataCase{"negative", ~0u}),
                          [](const auto& test) { return test.param.probe; });
 
 }  // namespace

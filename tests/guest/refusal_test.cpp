@@ -34,6 +34,7 @@ TEST_F(RefusalTest, EachKindOfAddress) {
       {leaf + 9, kNotTraceable},  // in the middle
       {leaf, kOk},
       {leaf, kDuplicate},
+      {leaf + 5, kNotTraceable},  // of what ftrace patches, or past it
       {leaf - 1, kNotTraceable},
       {0, kNotTraceable},
       {1, kNotTraceable},
@@ -73,6 +74,17 @@ TEST_F(RefusalTest, EachKindOfAddress) {
   EXPECT_EQ(entries[1].target, 0u);
   EXPECT_EQ(entries[2].target, cases.size() - 1);
   for (const event& e : entries) EXPECT_EQ(e.cookie, e.target);
+}
+
+TEST_F(RefusalTest, OneAddressOfAFunctionOnly) {
+  // Every byte of it but two: its first, and that of its ftrace location.
+  const std::uint64_t leaf = address_of("target_leaf");
+  for (std::uint64_t offset = 1; offset < 12; ++offset) {
+    const auto set =
+        engine_.make_targets(std::vector<probekit_target>{{leaf + offset, 0}});
+    if (offset == 4) continue;
+    EXPECT_EQ(set.accepted(), 0u) << offset;
+  }
 }
 
 TEST_F(RefusalTest, FunctionAndItsFtraceLocationAreOne) {
