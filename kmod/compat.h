@@ -11,6 +11,8 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/ibt.h>
+#include <asm/nops.h>
+#include <asm/text-patching.h>
 
 /*
  * The ftrace location of the function at @address, or @address itself if that
@@ -66,6 +68,27 @@ static inline unsigned long probekit_return_address(struct pt_regs *regs)
  * zero while preemption is off, and a load cheaper than preempt_count().
  */
 #define probekit_preempt_count()	this_cpu_read(pcpu_hot.preempt_count)
+
+/* Does an instruction look like the one that ftrace patches? */
+enum probekit_location_state {
+	PROBEKIT_LOCATION_NONE,
+	PROBEKIT_LOCATION_IDLE,		/* nobody traces it */
+	PROBEKIT_LOCATION_TRACED,	/* a call or a breakpoint: perhaps */
+};
+
+static inline enum probekit_location_state probekit_location_state(unsigned long ip)
+{
+	static const u8 idle[] = { BYTES_NOP5 };
+	u8 insn[sizeof(idle)];
+
+	if (copy_from_kernel_nofault(insn, (void *)ip, sizeof(insn)))
+		return PROBEKIT_LOCATION_NONE;
+	if (!memcmp(insn, idle, sizeof(idle)))
+		return PROBEKIT_LOCATION_IDLE;
+	if (insn[0] == CALL_INSN_OPCODE || insn[0] == INT3_INSN_OPCODE)
+		return PROBEKIT_LOCATION_TRACED;
+	return PROBEKIT_LOCATION_NONE;
+}
 
 /*
  * How many calls hold storage of @fp now. Tasks that die inside a probed

@@ -157,6 +157,7 @@ struct probekit_frame {
  *	-errno only where no verdict could be had.
  * @maxactive: calls in flight by default, of a probe over so many targets;
  *	NULL where a hit takes no storage
+ * @pool_per_target: each target has storage for as many
  * @arm: attaches a probe to every target of its set, or to none. Publishes its
  *	progress in the set and gives up, with -EINTR, for a signal.
  * @disarm: when it returns, no handler of the probe runs or will run. Calls in
@@ -168,6 +169,7 @@ struct probekit_backend {
 	u32 kind;
 	int (*check)(unsigned long *ips, u32 *verdicts, u32 count);
 	u32 (*maxactive)(u32 entry_data_size, u32 targets);
+	bool pool_per_target;
 	int (*arm)(struct probekit_probe *probe);
 	void (*disarm)(struct probekit_probe *probe);
 	void (*free)(struct probekit_probe *probe);

@@ -129,6 +129,25 @@ static int check_range(struct ftrace_ops *ops, unsigned long *ips, u32 *verdicts
 	return err ?: check_range(ops, ips, verdicts, middle, end);
 }
 
+/*
+ * ftrace also takes an address in the middle of a location for that location,
+ * but a hit reports its beginning. Where the instruction does not tell, because
+ * somebody traces it already, the byte before does: it belongs to none.
+ */
+static bool is_location(struct ftrace_ops *ops, unsigned long ip)
+{
+	unsigned long before = ip - 1;
+
+	switch (probekit_location_state(ip)) {
+	case PROBEKIT_LOCATION_IDLE:
+		return true;
+	case PROBEKIT_LOCATION_TRACED:
+		return ftrace_set_filter_ips(ops, &before, 1, 0, 1) == -EINVAL;
+	default:
+		return false;
+	}
+}
+
 static int fprobe_check(unsigned long *ips, u32 *verdicts, u32 count)
 {
 	struct ftrace_ops *ops = kzalloc(sizeof(*ops), GFP_KERNEL);
@@ -138,12 +157,17 @@ static int fprobe_check(unsigned long *ips, u32 *verdicts, u32 count)
 	if (!ops)
 		return -ENOMEM;
 	err = check_range(ops, ips, verdicts, 0, count);
+	/* Only what ftrace knows is read: anything else may be a device. */
+	for (i = 0; !err && i < count; i++) {
+		if (verdicts[i] != PROBEKIT_TARGET_OK)
+			continue;
+		ips[i] = probekit_ftrace_location(ips[i]);
+		if (!is_location(ops, ips[i]))
+			verdicts[i] = PROBEKIT_TARGET_NOT_TRACEABLE;
+		cond_resched();
+	}
 	ftrace_free_filter(ops);
 	kfree(ops);
-	/* Only what ftrace knows is read: anything else may be a device. */
-	for (i = 0; !err && i < count; i++)
-		if (verdicts[i] == PROBEKIT_TARGET_OK)
-			ips[i] = probekit_ftrace_location(ips[i]);
 	return err;
 }
 

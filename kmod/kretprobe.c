@@ -189,6 +189,7 @@ const struct probekit_backend probekit_kretprobe_backend = {
 	.kind = PROBEKIT_KIND_KRETPROBE,
 	.check = kretprobe_check,
 	.maxactive = kretprobe_maxactive,
+	.pool_per_target = true,
 	.arm = kretprobe_arm,
 	.disarm = kretprobe_disarm,
 	.free = kretprobe_free,

@@ -62,8 +62,32 @@ static void free_probe(struct probekit_probe *probe)
 	kfree(probe);
 }
 
+/*
+ * More storage than that is a mistake; the kernel's own sums overflow at 2 GiB.
+ * What a call takes besides its entry data is rounded up.
+ */
+#define STORAGE_MAX	(256ULL << 20)
+#define STORAGE_CALL	128U
+
+/* How many calls may be in flight. */
+static int choose_maxactive(const struct probekit_request *request,
+			    const struct probekit_target_set *set, u32 *maxactive)
+{
+	const struct probekit_backend *backend = request->backend;
+	u64 calls;
+
+	*maxactive = 0;
+	if (!request->exit || !backend->maxactive)
+		return 0;
+	*maxactive = request->maxactive ?:
+		     backend->maxactive(request->entry_data_size, set->accepted);
+	calls = backend->pool_per_target ? (u64)*maxactive * set->accepted : *maxactive;
+	return calls * (request->entry_data_size + STORAGE_CALL) > STORAGE_MAX ? -E2BIG : 0;
+}
+
 static struct probekit_probe *make_probe(const struct probekit_request *request,
-					 struct bpf_link *link, struct probekit_target_set *set)
+					 struct bpf_link *link, struct probekit_target_set *set,
+					 u32 maxactive)
 {
 	struct probekit_probe *probe = kzalloc(sizeof(*probe), GFP_KERNEL_ACCOUNT);
 	struct probekit_handlers *handlers;
@@ -82,9 +106,7 @@ static struct probekit_probe *make_probe(const struct probekit_request *request,
 	probe->backend = request->backend;
 	probe->has_exit = request->exit;
 	probe->entry_data_size = request->entry_data_size;
-	if (probe->has_exit && probe->backend->maxactive)
-		probe->maxactive = request->maxactive ?:
-			probe->backend->maxactive(request->entry_data_size, set->accepted);
+	probe->maxactive = maxactive;
 	/* The limit is exact to a batch per CPU; a small one wants to be exact. */
 	probe->batch = clamp(probe->maxactive / (8 * num_possible_cpus()), 1U, 32U);
 	probe->minus_batch = -probe->batch;
@@ -179,13 +201,15 @@ static int arm(struct probekit_probe *probe)
  *
  * Return: zero; -EPERM; -EBADF where targets_fd is not a target set;
  * -EMEDIUMTYPE where it is one for another kind of probe; -ENOENT
- * where the set has no target that can be probed; -EBUSY where another probe
+ * where the set has no target that can be probed; -E2BIG where maxactive calls
+ * would take too much storage; -EBUSY where another probe
  * is over the set; -EINTR; -ENOMEM; -errno of the kernel.
  */
 int probekit_probe_attach(const struct probekit_request *request, struct bpf_link *link)
 {
 	struct probekit_target_set *set;
 	struct probekit_probe *probe;
+	u32 maxactive;
 	int err;
 
 	err = probekit_may_probe();
@@ -200,8 +224,11 @@ int probekit_probe_attach(const struct probekit_request *request, struct bpf_lin
 	err = -ENOENT;
 	if (!set->accepted)
 		goto put_set;
+	err = choose_maxactive(request, set, &maxactive);
+	if (err)
+		goto put_set;
 	err = -ENOMEM;
-	probe = make_probe(request, link, set);
+	probe = make_probe(request, link, set, maxactive);
 	if (!probe)
 		goto put_set;
 

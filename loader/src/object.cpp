@@ -171,6 +171,18 @@ std::size_t round_up_8(std::size_t size) {
     case EBADF:
       throw Error("attach", probe, error, "it is aimed at no target set",
                   "call set_targets() before load()");
+    case E2BIG:
+      throw Error("attach", probe, error,
+                  "storage for so many calls in flight is over 256 MiB",
+                  "lower maxactive, or the size of entry data");
+    case EOPNOTSUPP:
+      throw Error("attach", probe, error,
+                  "no post handler at the entry of a function",
+                  "use a probekit_fprobe there");
+    case EMEDIUMTYPE:
+      throw Error("attach", probe, error,
+                  "its target set is for another kind of probe",
+                  "make the set with the kind of the probe");
     case EBUSY:
       throw Error("attach", probe, error,
                   "another probe is over its target set",
