@@ -88,7 +88,7 @@ bool run_modprobe() {
 }
 
 void load_module() {
-  if (const char* path = std::getenv("PROBEKIT_MODULE")) {
+  if (const char* path = std::getenv("PROBEKIT_MODULE"); path && *path) {
     if (!load_file(path))
       throw UnsupportedError("load", path, ENOENT, {},
                              "set PROBEKIT_MODULE to the file probekit.ko");
