@@ -176,6 +176,14 @@ std::vector<Case> cases(const probekit::Engine& engine, const RawFprobe& raw,
       return attach(engine, targets, elf, name, kind);
     };
   };
+  // the instruction after endbr64 and the place of ftrace
+  const std::vector<probekit_target> second{
+      {.address = targets.front().address + 9, .cookie = 0}};
+  const auto inside = [&engine, second](const std::string& name) {
+    return [&engine, second, name] {
+      return attach(engine, second, ours(), name, PROBEKIT_KIND_KPROBE);
+    };
+  };
   const auto floor = [&raw, targets](std::uint32_t flags) {
     return [&raw, targets, flags] { return raw.attach(targets, flags); };
   };
@@ -189,10 +197,11 @@ std::vector<Case> cases(const probekit::Engine& engine, const RawFprobe& raw,
       {"probekit entry + exit, start time", mine(ours(), "timed"), 700},
       {"probekit count", mine(handlers::count(), "count"), {}},
       {"probekit latency", mine(handlers::latency(), "latency"), {}},
-      {"probekit kprobe, empty", mine(ours(), "pre", PROBEKIT_KIND_KPROBE), {}},
-      {"probekit kprobe, before and after, empty",
-       mine(ours(), "pre_post", PROBEKIT_KIND_KPROBE),
+      {"probekit kprobe at the entry, empty",
+       mine(ours(), "pre", PROBEKIT_KIND_KPROBE),
        {}},
+      {"probekit kprobe inside, empty", inside("pre"), {}},
+      {"probekit kprobe inside, before and after", inside("pre_post"), {}},
       {"probekit kretprobe, empty",
        mine(ours(), "kret", PROBEKIT_KIND_KRETPROBE),
        {}},
