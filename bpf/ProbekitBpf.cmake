@@ -12,7 +12,8 @@
 set(PROBEKIT_VMLINUX_BTF "${PROBEKIT_KERNEL_DIR}/vmlinux" CACHE FILEPATH
     "BTF of the kernel that the handlers are built for")
 
-set(_probekit_vmlinux_dir "${CMAKE_BINARY_DIR}/vmlinux")
+# Cached: a parent project calls the function from a scope of its own.
+set(_probekit_vmlinux_dir "${CMAKE_BINARY_DIR}/vmlinux" CACHE INTERNAL "")
 add_custom_command(
   OUTPUT "${_probekit_vmlinux_dir}/vmlinux.h"
   COMMAND ${CMAKE_COMMAND} -E make_directory "${_probekit_vmlinux_dir}"
@@ -22,7 +23,8 @@ add_custom_command(
   COMMENT "Generating vmlinux.h" VERBATIM)
 add_custom_target(probekit_vmlinux DEPENDS "${_probekit_vmlinux_dir}/vmlinux.h")
 
-set(_probekit_bpf_include "${PROJECT_SOURCE_DIR}/include")
+set(_probekit_bpf_include "${PROJECT_SOURCE_DIR}/include" CACHE INTERNAL "")
+set(_probekit_libbpf_include "${LIBBPF_INCLUDE_DIRS}" CACHE INTERNAL "")
 
 function(probekit_add_bpf name source)
   cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE source_path)
@@ -33,7 +35,7 @@ function(probekit_add_bpf name source)
   file(MAKE_DIRECTORY "${dir}")
   set(includes -I "${_probekit_vmlinux_dir}" -I "${_probekit_bpf_include}"
       -I "${CMAKE_CURRENT_SOURCE_DIR}")
-  foreach(dir_ IN LISTS LIBBPF_INCLUDE_DIRS)
+  foreach(dir_ IN LISTS _probekit_libbpf_include)
     list(APPEND includes -I "${dir_}")
   endforeach()
   add_custom_command(

@@ -220,6 +220,8 @@ static int fprobe_arm(struct probekit_probe *probe)
 {
 	struct fprobe *fp = &probe->fp;
 
+	/* Or kernel.ftrace_enabled could switch a live probe off without a word. */
+	fp->ops.flags |= FTRACE_OPS_FL_PERMANENT;
 	fp->entry_handler = fprobe_entry_only;
 	if (probe->has_exit) {
 		fp->entry_handler = fprobe_entry;

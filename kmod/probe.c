@@ -4,6 +4,7 @@
  * a hit.
  */
 #include <linux/bpf.h>
+#include <linux/mm.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
@@ -63,7 +64,8 @@ static void free_probe(struct probekit_probe *probe)
 }
 
 /*
- * More storage than that is a mistake; the kernel's own sums overflow at 2 GiB.
+ * More storage than that, or than an eighth of all memory, is a mistake; the
+ * kernel's own sums overflow at 2 GiB.
  * What a call takes besides its entry data is rounded up.
  */
 #define STORAGE_MAX	(256ULL << 20)
@@ -74,7 +76,7 @@ static int choose_maxactive(const struct probekit_request *request,
 			    const struct probekit_target_set *set, u32 *maxactive)
 {
 	const struct probekit_backend *backend = request->backend;
-	u64 calls;
+	u64 calls, storage;
 
 	*maxactive = 0;
 	if (!request->exit || !backend->maxactive)
@@ -82,7 +84,8 @@ static int choose_maxactive(const struct probekit_request *request,
 	*maxactive = request->maxactive ?:
 		     backend->maxactive(request->entry_data_size, set->accepted);
 	calls = backend->pool_per_target ? (u64)*maxactive * set->accepted : *maxactive;
-	return calls * (request->entry_data_size + STORAGE_CALL) > STORAGE_MAX ? -E2BIG : 0;
+	storage = calls * (request->entry_data_size + STORAGE_CALL);
+	return storage > min(STORAGE_MAX, (u64)totalram_pages() * PAGE_SIZE / 8) ? -E2BIG : 0;
 }
 
 static struct probekit_probe *make_probe(const struct probekit_request *request,

@@ -67,7 +67,8 @@ int run_list(const Options& options) {
   const SymbolTable table = SymbolTable::of_running_kernel();
   const Selection selection =
       select(table, wanted.patterns, wanted.excludes, select_options(options));
-  for (const auto& line : unmatched_lines(selection)) diagnose(line);
+  for (const auto& line : unmatched_lines(selection, options.verbose))
+    diagnose(line);
   if (!options.why) {
     for (const auto& line : refused_lines(selection, options.verbose)) {
       diagnose(line);

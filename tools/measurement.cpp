@@ -68,7 +68,7 @@ class Measurement {
     Object object = prepare(set);
     Printer printer(options_, output_, aimed.selection);
     std::optional<Link> link = attach(object, set);
-    if (!link) return interrupted(printer, set);
+    if (!link) return interrupted(printer);
 
     if (workload_) workload_->start();
     wait(object, set.accepted(), printer);
@@ -79,17 +79,17 @@ class Measurement {
 
  private:
   void report(const Selection& selection) const {
-    for (const auto& line : unmatched_lines(selection)) diagnose(line);
+    for (const auto& line : unmatched_lines(selection, options_.verbose))
+      diagnose(line);
     for (const auto& line : refused_lines(selection, options_.verbose)) {
       diagnose(line);
     }
   }
 
-  // Silent when what was reported explains it.
   static int nothing_to_probe(const Selection& selection) {
-    if (selection.unmatched.empty() && selection.refused.empty()) {
-      say("no function is left to probe; give a wider PATTERN, or exclude "
-          "less");
+    // What matches nothing has been said, and says it all.
+    if (selection.unmatched.empty() || !selection.refused.empty()) {
+      say("no function is left to probe; give another PATTERN");
     }
     return 1;
   }
@@ -138,9 +138,9 @@ class Measurement {
   }
 
   // The summary is the last record whatever happened.
-  int interrupted(Printer& printer, const TargetSet& set) {
+  static int interrupted(Printer& printer) {
     say("interrupted while attaching; nothing was measured");
-    printer.finish({}, summary(set));
+    printer.finish({}, {});
     return 1;
   }
 

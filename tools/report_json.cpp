@@ -79,6 +79,7 @@ std::string json_summary(const Summary& summary) {
                       {"exit", stats.missed_exit}}},
                     {"lost", 0},
                     {"entries", stats.entries},
+                    {"handled", stats.handled},
                     {"exits", stats.exits},
                     {"in_flight", stats.in_flight},
                     {"cancelled", stats.cancelled}});

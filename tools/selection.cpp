@@ -29,9 +29,15 @@ SelectOptions select_options(const Options& options) {
   return how;
 }
 
-std::vector<std::string> unmatched_lines(const Selection& selection) {
+std::vector<std::string> unmatched_lines(const Selection& selection,
+                                         bool verbose) {
+  constexpr std::size_t most = 20;
+  const std::size_t shown = verbose
+                                ? selection.unmatched.size()
+                                : std::min(selection.unmatched.size(), most);
   std::vector<std::string> lines;
-  for (const Unmatched& unmatched : selection.unmatched) {
+  for (const Unmatched& unmatched :
+       std::span(selection.unmatched).first(shown)) {
     std::string line =
         fmt::format("'{}': {}", printable(unmatched.pattern), unmatched.reason);
     if (!unmatched.suggestion.empty()) {
@@ -39,6 +45,10 @@ std::vector<std::string> unmatched_lines(const Selection& selection) {
           fmt::format("; did you mean {}?", printable(unmatched.suggestion));
     }
     lines.push_back(std::move(line));
+  }
+  if (const auto more = selection.unmatched.size() - shown; more != 0) {
+    lines.push_back(fmt::format("{} that match nothing; -v names them",
+                                counted(more, "more pattern")));
   }
   return lines;
 }

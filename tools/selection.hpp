@@ -23,7 +23,8 @@ Wanted read_patterns(const Options& options);
 SelectOptions select_options(const Options& options);
 
 /// A line for each pattern that names nothing.
-std::vector<std::string> unmatched_lines(const Selection& selection);
+std::vector<std::string> unmatched_lines(const Selection& selection,
+                                         bool verbose);
 /// A line for each function that was asked for by name and cannot be probed;
 /// what other patterns caught is counted, with `verbose` reason by reason.
 std::vector<std::string> refused_lines(const Selection& selection,

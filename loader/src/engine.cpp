@@ -13,8 +13,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "probekit/error.hpp"
@@ -116,8 +118,8 @@ FileDescriptor open_device() {
   throw Error("open", PROBEKIT_DEVICE, errno);
 }
 
-/// The device also appears when somebody else loads the module meanwhile.
-FileDescriptor open_device_loading() {
+/// Opens the device and loads the module for it if need be.
+FileDescriptor open_device_once() {
   FileDescriptor device = open_device();
   if (device) return device;
   if (geteuid() != 0)
@@ -125,11 +127,29 @@ FileDescriptor open_device_loading() {
                            "run as root");
   load_module();
   device = open_device();
+  if (!device && access("/sys/module/probekit", F_OK) != 0)
+    throw UnsupportedError("load", std::string(kModule), ENOENT,
+                           "what was loaded is another module",
+                           "set PROBEKIT_MODULE to the file probekit.ko");
   if (!device)
     throw UnsupportedError("open", PROBEKIT_DEVICE, ENOENT,
                            "the module is loaded but its device is missing",
                            "mount devtmpfs on /dev, or start udev");
   return device;
+}
+
+/// Somebody else may be unloading the module: that is over soon.
+FileDescriptor open_device_loading() {
+  for (int tries = 20;; --tries) {
+    try {
+      return open_device_once();
+    } catch (const Error& error) {
+      const int reason = error.code().value();
+      if (!tries || (reason != EBUSY && reason != ENODEV && reason != ENXIO))
+        throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 probekit_info ask_info(const FileDescriptor& device) {

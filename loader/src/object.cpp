@@ -173,7 +173,8 @@ std::size_t round_up_8(std::size_t size) {
                   "call set_targets() before load()");
     case E2BIG:
       throw Error("attach", probe, error,
-                  "storage for so many calls in flight is over 256 MiB",
+                  "storage for so many calls in flight is over 256 MiB, or an "
+                  "eighth of all memory",
                   "lower maxactive, or the size of entry data");
     case EOPNOTSUPP:
       throw Error("attach", probe, error,
@@ -185,8 +186,9 @@ std::size_t round_up_8(std::size_t size) {
                   "make the set with the kind of the probe");
     case EBUSY:
       throw Error("attach", probe, error,
-                  "another probe is over its target set",
-                  "make a target set for each probe");
+                  "another probe is over its target set, or ftrace is off",
+                  "make a target set for each probe; see sysctl "
+                  "kernel.ftrace_enabled");
     default:
       throw Error("attach", probe, error, {},
                   "the kernel log (dmesg) may say more");

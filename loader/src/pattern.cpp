@@ -138,9 +138,11 @@ void append_file(const std::string& argument, std::vector<Pattern>& patterns) {
   if (path.empty()) {
     malformed(argument, "it names no file", "write @FILE");
   }
+  // All names of a kernel, and then some; not a device that never ends.
+  constexpr std::size_t most = std::size_t{16} << 20;
   const detail::FileContent content =
-      path == "-" ? detail::read_descriptor(STDIN_FILENO, 0)
-                  : detail::read_file(path, 0);
+      path == "-" ? detail::read_descriptor(STDIN_FILENO, 0, most)
+                  : detail::read_file(path, 0, most);
   if (content.error != 0) {
     throw Error("read the patterns in", path, content.error);
   }

@@ -193,13 +193,21 @@ class Selector {
 
   void report_unmatched() {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      if (!matched_[i]) selection_.unmatched.push_back(explain(patterns_[i]));
+      if (!matched_[i]) add_unmatched(patterns_[i]);
     }
     for (std::size_t i = 0; i < excludes_.size(); ++i) {
-      if (!exclude_matched_[i]) {
-        selection_.unmatched.push_back(explain(excludes_[i]));
-      }
+      if (!exclude_matched_[i]) add_unmatched(excludes_[i]);
     }
+  }
+
+  // To look for what may have been meant goes through all names: not for each
+  // line of a long list that is of another kernel.
+  void add_unmatched(const Pattern& pattern) {
+    constexpr std::size_t explained = 20;
+    selection_.unmatched.push_back(
+        selection_.unmatched.size() < explained
+            ? explain(pattern)
+            : Unmatched{pattern.text(), "no such function", {}});
   }
 
   Unmatched explain(const Pattern& pattern) const {

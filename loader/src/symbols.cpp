@@ -97,9 +97,10 @@ std::string read_or_explain(const std::string& path, std::size_t expected,
                            "run as root; if you do, kernel lockdown or a "
                            "container keeps the file from you");
   }
-  if (content.error != 0) {
+  if (content.error == ENOENT) {
     throw UnsupportedError("read", path, content.error, {}, remedy);
   }
+  if (content.error != 0) throw Error("read", path, content.error);
   return std::move(content.text);
 }
 
@@ -148,8 +149,9 @@ std::string_view to_string(Refusal refusal) noexcept {
 SymbolTable SymbolTable::of_running_kernel(Locations locations) {
   // With room to spare: 200,000 symbols take 9 MB. Untouched pages are free.
   constexpr std::size_t expected = std::size_t{32} << 20;
-  std::string kallsyms = read_or_explain("/proc/kallsyms", expected,
-                                         "use a kernel with CONFIG_KALLSYMS");
+  std::string kallsyms =
+      read_or_explain("/proc/kallsyms", expected,
+                      "mount /proc, and use a kernel with CONFIG_KALLSYMS");
   // Optional: debugfs is often not mounted, and fprobe does not need it.
   const std::string blacklist =
       detail::read_file("/sys/kernel/debug/kprobes/blacklist", 0).text;

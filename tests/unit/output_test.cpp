@@ -66,7 +66,7 @@ TEST(Diagnostics, MisspeltPatterns) {
   selection.unmatched = {{"vfs_raed", "no such function", "vfs_read"},
                          {"x\x1b*", "no function matches", ""}};
   EXPECT_THAT(
-      unmatched_lines(selection),
+      unmatched_lines(selection, false),
       ElementsAre("'vfs_raed': no such function; did you mean vfs_read?",
                   "'x\\x1b*': no function matches"));
 }

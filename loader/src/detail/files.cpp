@@ -16,7 +16,7 @@ constexpr std::size_t step = std::size_t{64} * 1024;
 
 }  // namespace
 
-FileContent read_descriptor(int fd, std::size_t expected) {
+FileContent read_descriptor(int fd, std::size_t expected, std::size_t most) {
   FileContent content;
   std::size_t used = 0;
   content.text.reserve(expected + step);
@@ -30,15 +30,20 @@ FileContent read_descriptor(int fd, std::size_t expected) {
     if (n < 0) content.error = errno;
     if (n <= 0) break;
     used += static_cast<std::size_t>(n);
+    if (used > most) {
+      content.error = EFBIG;
+      break;
+    }
   }
   content.text.resize(content.error == 0 ? used : 0);
   return content;
 }
 
-FileContent read_file(const std::string& path, std::size_t expected) {
+FileContent read_file(const std::string& path, std::size_t expected,
+                      std::size_t most) {
   const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return {{}, errno};
-  return read_descriptor(fd.get(), expected);
+  return read_descriptor(fd.get(), expected, most);
 }
 
 }  // namespace probekit::detail

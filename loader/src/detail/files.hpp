@@ -14,11 +14,13 @@ struct FileContent {
 
 // Reads a file whose size is not known beforehand, as in proc and tracefs.
 // `expected` bytes are reserved, so that a large file is not copied as it
-// grows.
-FileContent read_file(const std::string& path, std::size_t expected);
+// grows. The error is EFBIG for more than `most` bytes.
+FileContent read_file(const std::string& path, std::size_t expected,
+                      std::size_t most = std::size_t{1} << 30);
 
 // The same from a descriptor that stays open.
-FileContent read_descriptor(int fd, std::size_t expected);
+FileContent read_descriptor(int fd, std::size_t expected,
+                            std::size_t most = std::size_t{1} << 30);
 
 }  // namespace probekit::detail
 
