@@ -270,6 +270,7 @@ TEST(JsonReport, Summary) {
   summary.targets = 3;
   summary.calls = 12;
   summary.stats.entries = 20;
+  summary.stats.handled = 17;
   summary.stats.exits = 11;
   summary.stats.in_flight = 1;
   summary.stats.cancelled = 2;
@@ -280,7 +281,7 @@ TEST(JsonReport, Summary) {
   EXPECT_EQ(json::parse(json_summary(summary)), json::parse(R"({
       "type":"summary","targets":3,"calls":12,
       "missed":{"recursion":1,"storage":2,"swapped":3,"exit":4},"lost":0,
-      "entries":20,"exits":11,"in_flight":1,"cancelled":2})"));
+      "entries":20,"handled":17,"exits":11,"in_flight":1,"cancelled":2})"));
 }
 
 TEST(Readings, Differences) {
