@@ -109,8 +109,12 @@ probekit_target at(std::string_view function, std::uint64_t cookie) {
   return {.address = address_of(function), .cookie = cookie};
 }
 
+std::string test_module(const std::string& name) {
+  return modules_directory() / (name + ".ko");
+}
+
 void load_test_module(const std::string& name) {
-  const auto path = modules_directory() / (name + ".ko");
+  const std::string path = test_module(name);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file && syscall(SYS_finit_module, file.get(), "", 0) == 0) {
     kallsyms_text.clear();

@@ -42,7 +42,9 @@ std::vector<std::uint64_t> addresses_of(
 /// A function of the test module as a target.
 probekit_target at(std::string_view function, std::uint64_t cookie = 0);
 
-/// Loads a module that lies with the tests, unless it is loaded.
+/// Path of a module that lies with the tests.
+std::string test_module(const std::string& name);
+/// Loads it, unless one of that name is loaded.
 void load_test_module(const std::string& name);
 /// delete_module(): zero, or the errno.
 int unload_module(const std::string& name);
