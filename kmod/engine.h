@@ -122,6 +122,8 @@ struct probekit_probe {
 	u32 full;			/* refuse calls: maxactive are in flight */
 
 	struct fprobe fp;
+	bool dismantling;
+	unsigned long nmissed;		/* of fp, before it is dismantled */
 	void *sites;			/* a backend's own, one for each target */
 	u8 __percpu *cancelled;		/* kprobe: sites whose post handler is not wanted */
 	const struct probekit_backend *backend;

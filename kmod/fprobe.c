@@ -173,8 +173,16 @@ static int fprobe_check(unsigned long *ips, u32 *verdicts, u32 count)
 
 static void fprobe_disarm(struct probekit_probe *probe)
 {
-	/* Or the fprobe counts as missed what calls it while it is dismantled. */
+	/*
+	 * A hit that comes while the fprobe is dismantled counts as missed there,
+	 * though the probe is over: keep hits out, let those under way finish,
+	 * and take the number before.
+	 */
 	disable_fprobe(&probe->fp);
+	synchronize_rcu();
+	probe->nmissed = probe->fp.nmissed;
+	/* Pairs with fprobe_missed(). */
+	smp_store_release(&probe->dismantling, true);
 	unregister_fprobe(&probe->fp);
 	/* Exit handlers run under RCU alone, apart from ftrace. */
 	synchronize_rcu();
@@ -240,7 +248,9 @@ static int fprobe_arm(struct probekit_probe *probe)
 /* Storage never runs out below the engine, so what the kernel counts is recursion. */
 static void fprobe_missed(const struct probekit_probe *probe, u64 *recursion, u64 *storage)
 {
-	*recursion += READ_ONCE(probe->fp.nmissed);
+	/* Pairs with fprobe_disarm(). */
+	*recursion += smp_load_acquire(&probe->dismantling) ? probe->nmissed :
+							      READ_ONCE(probe->fp.nmissed);
 }
 
 const struct probekit_backend probekit_fprobe_backend = {

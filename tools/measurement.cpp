@@ -86,10 +86,14 @@ class Measurement {
     }
   }
 
-  static int nothing_to_probe(const Selection& selection) {
+  int nothing_to_probe(const Selection& selection) {
     // What matches nothing has been said, and says it all.
     if (selection.unmatched.empty() || !selection.refused.empty()) {
       say("no function is left to probe; give another PATTERN");
+    }
+    if (options_.json) {
+      Printer printer(options_, output_, selection);
+      printer.finish({}, {});
     }
     return 1;
   }

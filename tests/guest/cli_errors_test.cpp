@@ -55,9 +55,11 @@ TEST_F(CliErrorsTest, OneNameIsMisspelt) {
 }
 
 TEST_F(CliErrorsTest, EveryNameIsMisspelt) {
-  const Result result = probekit({"count", "ksys_raed", "--", "true"});
+  const Result result =
+      probekit({"count", "--json", "ksys_raed", "--", "true"});
   EXPECT_EQ(result.status, 1);
   EXPECT_TRUE(result.says("did you mean ksys_read")) << result.err;
+  EXPECT_EQ(summary_of(result)["targets"], 0);
 }
 
 TEST_F(CliErrorsTest, FunctionsThatCannotBeProbed) {
