@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 
 #include "support.hpp"
 
@@ -185,6 +186,30 @@ TEST_F(LifetimeTest, DescriptorOfTheSetIsReused) {
   EXPECT_EQ(other.get(), number);
   EXPECT_EQ(errno_of([&] { object.attach("both"); }), EBADF);
   EXPECT_EQ(live_probes(), 0u);
+}
+
+/// Memory that can be had, in MB.
+int memory_available() {
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  int kilobytes = 0;
+  while (file >> name >> kilobytes && name != "MemAvailable:")
+    std::getline(file, unit);
+  return kilobytes / 1024;
+}
+
+TEST_F(LifetimeTest, MemoryComesBack) {
+  // Each set takes some 9 MB of the kernel's memory.
+  const std::vector targets(PROBEKIT_MAX_TARGETS / 8, at("target_leaf"));
+  const int before = memory_available();
+  for (int i = 0; i < 15; ++i) {
+    Probe probe = make_probe(elf::counters(), "both", targets);
+    probe.attach();
+    target_.run(TARGET_LEAF, 10);
+  }
+  // It is given back some time after.
+  EXPECT_TRUE(eventually([&] { return memory_available() > before - 40; }))
+      << before << " MB before, " << memory_available() << " MB after";
 }
 
 TEST_F(LifetimeTest, SetsThatNothingIsAttachedTo) {
