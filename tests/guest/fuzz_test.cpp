@@ -110,7 +110,9 @@ class Fuzzer {
     if (argument != memory_) return;
     probekit_targets arg{};
     arg.size = rarely() ? number_of_chance() : sizeof(arg);
-    arg.kind = rarely() ? number_of_chance() : PROBEKIT_KIND_FPROBE;
+    arg.kind = rarely() ? number_of_chance()
+                        : PROBEKIT_KIND_FPROBE +
+                              static_cast<std::uint32_t>(random_() % 3);
     arg.flags = rarely() ? number_of_chance() : 0;
     arg.count = rarely() ? number_of_chance()
                          : static_cast<std::uint32_t>(random_() % 64);

@@ -103,7 +103,7 @@ TEST_F(ModuleTest, ProbedModuleGoesFirst) {
   EXPECT_EQ(probe.stats().exits, 10u);
   EXPECT_EQ(probe.stats().state, unsigned{PROBEKIT_STATE_LIVE});
 
-  // It comes back, perhaps to the same place; nobody has attached to it.
+  // It comes back, perhaps to the same place, where it may be hit again.
   {
     const Target target;
     target.run(TARGET_LEAF, 10);

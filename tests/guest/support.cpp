@@ -18,6 +18,7 @@
 
 #include "counters.skel.h"
 #include "data.skel.h"
+#include "kinds.skel.h"
 #include "record.skel.h"
 
 namespace probekit::test {
@@ -218,13 +219,15 @@ bool Signal::wait() const {
 namespace elf {
 std::span<const std::byte> record() { return bytes(record_bpf::elf_bytes); }
 std::span<const std::byte> data() { return bytes(data_bpf::elf_bytes); }
+std::span<const std::byte> kinds() { return bytes(kinds_bpf::elf_bytes); }
 std::span<const std::byte> counters() { return bytes(counters_bpf::elf_bytes); }
 }  // namespace elf
 
 Probe::Probe(const Engine& engine, std::span<const std::byte> elf,
-             std::string probe, const std::vector<probekit_target>& wanted)
+             std::string probe, const std::vector<probekit_target>& wanted,
+             std::uint32_t kind)
     : name(std::move(probe)),
-      targets(engine.make_targets(wanted)),
+      targets(engine.make_targets(wanted, kind)),
       object(name, elf) {
   object.set_targets(name, targets);
 }

@@ -126,12 +126,14 @@ namespace elf {
 std::span<const std::byte> record();
 std::span<const std::byte> data();
 std::span<const std::byte> counters();
+std::span<const std::byte> kinds();
 }  // namespace elf
 
 /// A probe on its way: targets, an object aimed at them, and its link.
 struct Probe {
   Probe(const Engine& engine, std::span<const std::byte> elf, std::string probe,
-        const std::vector<probekit_target>& wanted);
+        const std::vector<probekit_target>& wanted,
+        std::uint32_t kind = PROBEKIT_KIND_FPROBE);
 
   /// Loads and attaches.
   Probe& attach();
