@@ -11,6 +11,7 @@ namespace {
 /// Nothing is open when a test begins.
 class ModuleTest : public testing::Test {
  protected:
+  ModuleTest() { load_test_module("probekit_target"); }
   ~ModuleTest() override {
     // Whatever happened, the next test finds both.
     Engine::open();
@@ -87,7 +88,6 @@ TEST_F(ModuleTest, GoesWithCallsInFlight) {
 }
 
 TEST_F(ModuleTest, ProbedModuleGoesFirst) {
-  load_test_module("probekit_target");
   const Engine engine = Engine::open();
   Probe probe = make_probe(engine);
   probe.attach();
@@ -120,7 +120,6 @@ TEST_F(ModuleTest, ProbedModuleGoesFirst) {
 }
 
 TEST_F(ModuleTest, ProbedModuleGoesBeforeAttach) {
-  load_test_module("probekit_target");
   const Engine engine = Engine::open();
   Probe probe = make_probe(engine);
   ASSERT_EQ(probe.targets.accepted(), 2u);
