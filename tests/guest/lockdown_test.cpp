@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 //
-// A kernel that is locked down while it runs, which nothing undoes: alone in
-// its own boot, where PROBEKIT_TEST_LOCKDOWN is set.
+// A kernel that is locked down, which nothing undoes: alone in its own boot,
+// where PROBEKIT_TEST_LOCKDOWN says so: "now", while it runs, or "boot", from
+// the beginning.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -9,20 +10,24 @@
 #include <cstdlib>
 #include <fstream>
 #include <probekit/error.hpp>
+#include <sstream>
 
-#include "support.hpp"
+#include "cli.hpp"
 
 namespace probekit::test {
 namespace {
 
 constexpr const char* kLockdown = "/sys/kernel/security/lockdown";
 
+bool is_boot_for(std::string_view what) {
+  const char* wanted = std::getenv("PROBEKIT_TEST_LOCKDOWN");
+  return wanted && wanted == what;
+}
+
 class LockdownTest : public testing::Test {
  protected:
   void SetUp() override {
-    const char* wanted = std::getenv("PROBEKIT_TEST_LOCKDOWN");
-    if (!wanted || std::string_view(wanted) != "1")
-      GTEST_SKIP() << "PROBEKIT_TEST_LOCKDOWN is not set";
+    if (!is_boot_for("now")) GTEST_SKIP() << "not in this boot";
     mount("securityfs", "/sys/kernel/security", "securityfs", 0, nullptr);
     ASSERT_TRUE(bool{std::ifstream(kLockdown)}) << "no lockdown here";
   }
@@ -97,6 +102,31 @@ TEST_F(LockdownTest, ModuleIsNotLoaded) {
   EXPECT_NE(error->remedy().find("lockdown"), std::string::npos)
       << error->what();
   EXPECT_NE(error->remedy().find("signed"), std::string::npos) << error->what();
+}
+
+/// The module is not loaded: nothing that is not signed is.
+class LockdownBootTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_boot_for("boot")) GTEST_SKIP() << "not in this boot";
+  }
+};
+
+TEST_F(LockdownBootTest, CommandSaysWhy) {
+  const Result result = probekit({"count", "ksys_read", "-d", "0.1"});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_TRUE(result.says("lockdown")) << result.err;
+}
+
+TEST_F(LockdownBootTest, CheckKnowsIt) {
+  const Result result = probekit({"check"});
+  EXPECT_EQ(result.status, 3);
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("lockdown ") != line.npos) {
+      EXPECT_NE(line.find("confidentiality"), line.npos) << result.out;
+    }
+  EXPECT_TRUE(result.prints("confidentiality")) << result.out;
 }
 
 }  // namespace

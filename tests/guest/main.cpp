@@ -108,5 +108,7 @@ class Watch : public testing::EmptyTestEventListener {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new Watch);
-  return RUN_ALL_TESTS();
+  const int status = RUN_ALL_TESTS();
+  // A filter that is out of date must not pass for a success.
+  return testing::UnitTest::GetInstance()->test_to_run_count() ? status : 1;
 }
