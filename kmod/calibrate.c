@@ -10,6 +10,12 @@
 
 unsigned long probekit_return_trampoline __ro_after_init;
 
+/*
+ * A place that nothing calls, for an fprobe that is to be hit nowhere: to
+ * ftrace an empty filter means everywhere.
+ */
+unsigned long probekit_parking __ro_after_init;
+
 static noinline int calibration_target(void)
 {
 	/* Not to be folded into its caller, nor taken for a constant. */
@@ -39,6 +45,7 @@ void __init probekit_calibrate(void)
 	/* objtool must not see a pointer into the middle of a function. */
 	OPTIMIZER_HIDE_VAR(ip);
 	ip = probekit_ftrace_location(ip);
+	probekit_parking = ip;
 	fp->exit_handler = learn_trampoline;
 	fp->nr_maxactive = num_possible_cpus();
 	if (!register_fprobe_ips(fp, &ip, 1)) {

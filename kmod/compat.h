@@ -69,6 +69,12 @@ static inline unsigned long probekit_return_address(struct pt_regs *regs)
  */
 #define probekit_preempt_count()	this_cpu_read(pcpu_hot.preempt_count)
 
+/* The first byte of what an optimised kprobe puts in place of its instruction. */
+static inline bool probekit_is_jump(u8 opcode)
+{
+	return opcode == JMP32_INSN_OPCODE;
+}
+
 /* Does an instruction look like the one that ftrace patches? */
 enum probekit_location_state {
 	PROBEKIT_LOCATION_NONE,

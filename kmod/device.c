@@ -84,6 +84,10 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return answer_info(user);
 	case PROBEKIT_IOC_TARGETS:
 		return probekit_may_probe() ?: probekit_targets_create(user);
+	case PROBEKIT_IOC_PROBES:
+		return probekit_probe_list(user);
+	case PROBEKIT_IOC_ENABLE:
+		return probekit_may_probe() ?: probekit_probe_enable(user, NULL);
 	default:
 		return -ENOTTY;
 	}

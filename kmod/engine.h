@@ -21,6 +21,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/types.h>
 
 #include <probekit/ops.h>
@@ -29,6 +30,7 @@
 struct bpf_insn;
 struct bpf_link;
 struct bpf_prog;
+struct kprobe;
 struct probekit_type;
 
 /*
@@ -56,6 +58,10 @@ struct probekit_slot {
 	u32 entry_data_size;	/* of the probe: both go to the call at once */
 };
 
+/* In probekit_target_set.states: why a target is not to be hit. */
+#define TARGET_DISABLED		BIT(0)
+#define TARGET_GONE		BIT(1)
+
 struct probekit_target_set {
 	struct kref kref;
 	const struct probekit_backend *backend;
@@ -73,6 +79,9 @@ struct probekit_target_set {
 	u32 state;
 	u32 attached;
 	bool has_exit;
+	u8 *states;			/* TARGET_* of each accepted target, under probekit_lock */
+	u32 disabled;
+	u32 gone;
 	u32 maxactive;
 	u32 peak_active;
 	u64 kernel_recursion;		/* what the backend counted, once the probe has gone */
@@ -109,6 +118,7 @@ struct probekit_request {
 	void *exit;
 	u32 entry_data_size;
 	u32 maxactive;
+	u32 flags;
 	u32 targets_fd;
 };
 
@@ -128,6 +138,7 @@ struct probekit_probe {
 	u8 __percpu *cancelled;		/* kprobe: sites whose post handler is not wanted */
 	const struct probekit_backend *backend;
 	bool has_exit;
+	u32 flags;			/* PROBEKIT_FLAG_*; changes under probekit_lock */
 	u32 entry_data_size;
 	u32 maxactive;
 	s32 batch;			/* calls that a CPU may count on its own */
@@ -139,6 +150,11 @@ struct probekit_probe {
 	struct bpf_link *link;		/* identity only; NULL: registered without */
 	const void *kdata;		/* identity of a probe without a link */
 	struct probekit_target_set *targets;
+	/* Who asks for a list of probes wants to know. */
+	u32 id;
+	struct pid *owner;
+	char owner_name[TASK_COMM_LEN];
+	u64 since;			/* boot time, ns */
 };
 
 /*
@@ -165,7 +181,10 @@ struct probekit_frame {
  * @disarm: when it returns, no handler of the probe runs or will run. Calls in
  *	flight lose their exit, and their storage is freed when they return.
  * @free: frees what it hung on a probe that is disarmed; optional
+ * @rearm: makes what is hit agree with the flags of a probe that is armed and
+ *	with the states of its targets; under probekit_lock
  * @missed: adds what the kernel itself counted as missed
+ * @shapes: adds how many targets are optimised, and how many go through ftrace
  */
 struct probekit_backend {
 	u32 kind;
@@ -175,8 +194,16 @@ struct probekit_backend {
 	int (*arm)(struct probekit_probe *probe);
 	void (*disarm)(struct probekit_probe *probe);
 	void (*free)(struct probekit_probe *probe);
+	int (*rearm)(struct probekit_probe *probe);
 	void (*missed)(const struct probekit_probe *probe, u64 *recursion, u64 *storage);
+	void (*shapes)(const struct probekit_probe *probe, u32 *optimised, u32 *ftrace_based);
 };
+
+/* Is a target to be hit? By its position among the accepted ones. */
+static inline bool probekit_target_wanted(const struct probekit_probe *probe, u32 i)
+{
+	return !(probe->flags & PROBEKIT_FLAG_DISABLED) && !probe->targets->states[i];
+}
 
 extern const struct probekit_backend probekit_fprobe_backend;
 extern const struct probekit_backend probekit_kprobe_backend;
@@ -192,10 +219,13 @@ void probekit_active_write_off(struct probekit_probe *probe, u32 active);
 
 /* calibrate.c */
 extern unsigned long probekit_return_trampoline;
+extern unsigned long probekit_parking;
 void probekit_calibrate(void);
 
 /* kprobe.c */
 u32 probekit_kprobe_verdict(int err);
+int probekit_kprobe_switch(struct kprobe *kp, bool on);
+void probekit_kprobe_shape(const struct kprobe *kp, u32 *optimised, u32 *ftrace_based);
 
 /* targets.c */
 long probekit_targets_create(struct probekit_targets __user *arg);
@@ -208,6 +238,11 @@ int probekit_probe_attach(const struct probekit_request *request, struct bpf_lin
 void probekit_probe_detach(const void *kdata, struct bpf_link *link);
 int probekit_probe_swap(const struct probekit_request *request, struct bpf_link *link);
 unsigned int probekit_probe_count(void);
+long probekit_probe_list(struct probekit_probes __user *user);
+int probekit_probe_enable(const struct probekit_enable __user *user,
+			  struct probekit_target_set *set);
+int probekit_probe_watch_modules(void);
+void probekit_probe_unwatch_modules(void);
 void probekit_probe_stats(struct probekit_target_set *set, struct probekit_stats *stats);
 
 /* struct_ops.c */

@@ -199,6 +199,11 @@ static int attach_chunks(struct probekit_probe *probe)
 	u32 done = min(ATTACH_CHUNK, set->accepted), chunk;
 	int err;
 
+	if (probe->flags & PROBEKIT_FLAG_DISABLED) {
+		err = register_fprobe_ips(&probe->fp, &probekit_parking, 1);
+		WRITE_ONCE(set->attached, err ? 0 : set->accepted);
+		return err;
+	}
 	err = register_fprobe_ips(&probe->fp, set->ips, done);
 	if (err)
 		return err;
@@ -230,6 +235,8 @@ static int fprobe_arm(struct probekit_probe *probe)
 
 	/* Or kernel.ftrace_enabled could switch a live probe off without a word. */
 	fp->ops.flags |= FTRACE_OPS_FL_PERMANENT;
+	if (probe->flags & PROBEKIT_FLAG_KPROBE_SHARED)
+		fp->flags |= FPROBE_FL_KPROBE_SHARED;
 	fp->entry_handler = fprobe_entry_only;
 	if (probe->has_exit) {
 		fp->entry_handler = fprobe_entry;
@@ -243,6 +250,34 @@ static int fprobe_arm(struct probekit_probe *probe)
 				   num_possible_cpus() * (2 * probe->batch + 8);
 	}
 	return attach_chunks(probe);
+}
+
+/*
+ * Disabling is done in the filter of ftrace, where it costs a hit nothing, and
+ * not by the kernel's flag, which would also take the exit of calls in flight.
+ */
+static int fprobe_rearm(struct probekit_probe *probe)
+{
+	struct probekit_target_set *set = probe->targets;
+	unsigned long *ips = kvmalloc_array(set->accepted, sizeof(*ips), GFP_KERNEL);
+	u32 i, n = 0;
+	int err;
+
+	if (!ips)
+		return -ENOMEM;
+	for (i = 0; i < set->accepted; i++)
+		if (probekit_target_wanted(probe, i))
+			ips[n++] = set->ips[i];
+	if (!n)
+		ips[n++] = probekit_parking;
+	err = ftrace_set_filter_ips(&probe->fp.ops, ips, n, 0, 1);
+	kvfree(ips);
+	return err;
+}
+
+static void fprobe_shapes(const struct probekit_probe *probe, u32 *optimised, u32 *ftrace_based)
+{
+	*ftrace_based += probe->targets->attached;
 }
 
 /* Storage never runs out below the engine, so what the kernel counts is recursion. */
@@ -259,5 +294,7 @@ const struct probekit_backend probekit_fprobe_backend = {
 	.maxactive = fprobe_maxactive,
 	.arm = fprobe_arm,
 	.disarm = fprobe_disarm,
+	.rearm = fprobe_rearm,
 	.missed = fprobe_missed,
+	.shapes = fprobe_shapes,
 };

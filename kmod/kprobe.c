@@ -90,6 +90,40 @@ u32 probekit_kprobe_verdict(int err)
 	}
 }
 
+/**
+ * probekit_kprobe_switch() - enable or disable a kprobe, unless it is so
+ * @kp: a registered kprobe
+ * @on: enable
+ *
+ * Return: zero or -errno of the kernel.
+ */
+int probekit_kprobe_switch(struct kprobe *kp, bool on)
+{
+	if (kprobe_gone(kp) || on == !kprobe_disabled(kp))
+		return 0;
+	cond_resched();
+	return on ? enable_kprobe(kp) : disable_kprobe(kp);
+}
+
+/**
+ * probekit_kprobe_shape() - how the kernel reaches a kprobe
+ * @kp: the kprobe
+ * @optimised: counted up where it is a jump
+ * @ftrace_based: counted up where it is a call of ftrace
+ */
+void probekit_kprobe_shape(const struct kprobe *kp, u32 *optimised, u32 *ftrace_based)
+{
+	u8 insn;
+
+	if (kp->flags & KPROBE_FLAG_GONE)
+		return;
+	if (kp->flags & KPROBE_FLAG_FTRACE)
+		(*ftrace_based)++;
+	else if (!copy_from_kernel_nofault(&insn, kp->addr, 1) && probekit_is_jump(insn) &&
+		 !probekit_is_jump(kp->opcode))
+		(*optimised)++;
+}
+
 /*
  * Registers a chunk for a moment, disabled: only the kernel knows all its rules.
  * Unregistering waits for RCU, so many at once.
@@ -161,6 +195,8 @@ static struct probekit_kprobe_sites *make_sites(struct probekit_probe *probe)
 		site->kp.addr = (kprobe_opcode_t *)set->ips[i];
 		site->kp.pre_handler = probe->has_exit ? kprobe_pre_of_two : kprobe_pre;
 		site->kp.post_handler = probe->has_exit ? kprobe_post : NULL;
+		if (probe->flags & PROBEKIT_FLAG_DISABLED)
+			site->kp.flags = KPROBE_FLAG_DISABLED;
 		site->probe = probe;
 		site->slot = probekit_targets_slot(set, set->ips[i]);
 		site->index = i;
@@ -244,6 +280,27 @@ static int kprobe_arm(struct probekit_probe *probe)
 	return err;
 }
 
+static int kprobe_rearm(struct probekit_probe *probe)
+{
+	struct probekit_kprobe_sites *sites = probe->sites;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < sites->count && !err; i++)
+		err = probekit_kprobe_switch(&sites->sites[i].kp,
+					     probekit_target_wanted(probe, i));
+	return err;
+}
+
+static void kprobe_shapes(const struct probekit_probe *probe, u32 *optimised, u32 *ftrace_based)
+{
+	const struct probekit_kprobe_sites *sites = probe->sites;
+	u32 i;
+
+	for (i = 0; sites && i < sites->count; i++)
+		probekit_kprobe_shape(&sites->sites[i].kp, optimised, ftrace_based);
+}
+
 static void kprobe_missed(const struct probekit_probe *probe, u64 *recursion, u64 *storage)
 {
 	const struct probekit_kprobe_sites *sites = probe->sites;
@@ -259,5 +316,7 @@ const struct probekit_backend probekit_kprobe_backend = {
 	.arm = kprobe_arm,
 	.disarm = kprobe_disarm,
 	.free = kprobe_free,
+	.rearm = kprobe_rearm,
 	.missed = kprobe_missed,
+	.shapes = kprobe_shapes,
 };

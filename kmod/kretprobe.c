@@ -139,6 +139,8 @@ static struct probekit_kretprobe_sites *make_sites(struct probekit_probe *probe)
 		site->rp.handler = kretprobe_exit;
 		site->rp.data_size = sizeof(struct probekit_frame) + probe->entry_data_size;
 		site->rp.maxactive = probe->maxactive;
+		if (probe->flags & PROBEKIT_FLAG_DISABLED)
+			site->rp.kp.flags = KPROBE_FLAG_DISABLED;
 		site->probe = probe;
 		site->slot = probekit_targets_slot(set, set->ips[i]);
 		sites->kretprobes[i] = &site->rp;
@@ -174,6 +176,28 @@ static int kretprobe_arm(struct probekit_probe *probe)
 	return err;
 }
 
+static int kretprobe_rearm(struct probekit_probe *probe)
+{
+	struct probekit_kretprobe_sites *sites = probe->sites;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < sites->count && !err; i++)
+		err = probekit_kprobe_switch(&sites->sites[i].rp.kp,
+					     probekit_target_wanted(probe, i));
+	return err;
+}
+
+static void kretprobe_shapes(const struct probekit_probe *probe, u32 *optimised,
+			     u32 *ftrace_based)
+{
+	const struct probekit_kretprobe_sites *sites = probe->sites;
+	u32 i;
+
+	for (i = 0; sites && i < sites->count; i++)
+		probekit_kprobe_shape(&sites->sites[i].rp.kp, optimised, ftrace_based);
+}
+
 static void kretprobe_missed(const struct probekit_probe *probe, u64 *recursion, u64 *storage)
 {
 	const struct probekit_kretprobe_sites *sites = probe->sites;
@@ -193,5 +217,7 @@ const struct probekit_backend probekit_kretprobe_backend = {
 	.arm = kretprobe_arm,
 	.disarm = kretprobe_disarm,
 	.free = kretprobe_free,
+	.rearm = kretprobe_rearm,
 	.missed = kretprobe_missed,
+	.shapes = kretprobe_shapes,
 };

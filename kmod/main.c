@@ -17,13 +17,19 @@ static int __init probekit_init(void)
 	if (!err)
 		err = probekit_struct_ops_register();
 	if (!err)
-		err = probekit_device_register();
+		err = probekit_probe_watch_modules();
+	if (err)
+		return err;
+	err = probekit_device_register();
+	if (err)
+		probekit_probe_unwatch_modules();
 	return err;
 }
 
 static void __exit probekit_exit(void)
 {
 	probekit_device_unregister();
+	probekit_probe_unwatch_modules();
 }
 
 module_init(probekit_init);

@@ -38,6 +38,7 @@ struct probekit_type {
 	u32 targets_fd;
 	u32 engine;
 	u32 max_data;
+	u32 known_flags;
 	/* As the verifier and the kernel's checks see the type. */
 	const struct btf *btf;
 	u32 id;
@@ -142,7 +143,8 @@ static int type_init_member(const struct probekit_type *type, const struct btf_t
 	if (offset == type->engine)
 		return memchr_inv(udata + offset, 0, 2 * NOTE_WORDS * sizeof(u32)) ? -EINVAL : 1;
 	if (offset == type->flags)
-		return init_word(to, *word_at(udata, offset), 0) < 0 ? -EINVAL : 1;
+		return *word_at(udata, offset) & ~type->known_flags ?
+		       -EINVAL : init_word(to, *word_at(udata, offset), U32_MAX);
 	if (offset == type->data_size)
 		return init_word(to, *word_at(udata, offset), type->max_data);
 	if (offset == type->maxactive)
@@ -162,6 +164,7 @@ static struct probekit_request request_of(const struct probekit_type *type, cons
 		.exit = pointer_at(kdata, type->exit),
 		.entry_data_size = type->data_size ? *word_at(kdata, type->data_size) : 0,
 		.maxactive = type->maxactive ? *word_at(kdata, type->maxactive) : 0,
+		.flags = *word_at(kdata, type->flags),
 		.targets_fd = *word_at(kdata, type->targets_fd),
 	};
 }
@@ -306,6 +309,7 @@ static struct probekit_type fprobe_type = {
 	.targets_fd = offsetof(struct probekit_fprobe, targets_fd),
 	.engine = offsetof(struct probekit_fprobe, engine),
 	.max_data = PROBEKIT_MAX_ENTRY_DATA,
+	.known_flags = PROBEKIT_FLAG_DISABLED | PROBEKIT_FLAG_KPROBE_SHARED,
 };
 
 DEFINE_TYPE_CALLBACKS(kprobe)
@@ -323,6 +327,7 @@ static struct probekit_type kprobe_type = {
 	.flags = offsetof(struct probekit_kprobe, flags),
 	.targets_fd = offsetof(struct probekit_kprobe, targets_fd),
 	.engine = offsetof(struct probekit_kprobe, engine),
+	.known_flags = PROBEKIT_FLAG_DISABLED,
 };
 
 DEFINE_TYPE_CALLBACKS(kretprobe)
@@ -343,6 +348,7 @@ static struct probekit_type kretprobe_type = {
 	.targets_fd = offsetof(struct probekit_kretprobe, targets_fd),
 	.engine = offsetof(struct probekit_kretprobe, engine),
 	.max_data = PROBEKIT_MAX_KRETPROBE_DATA,
+	.known_flags = PROBEKIT_FLAG_DISABLED,
 };
 
 int probekit_struct_ops_register(void)

@@ -18,6 +18,7 @@ static void free_set(struct kref *kref)
 	free_percpu(set->counters);
 	kvfree(set->table);
 	kvfree(set->ips);
+	kvfree(set->states);
 	kfree(set);
 }
 
@@ -40,6 +41,8 @@ static long targets_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	u32 size;
 	int err;
 
+	if (cmd == PROBEKIT_IOC_ENABLE)
+		return probekit_probe_enable(user, set);
 	if (cmd != PROBEKIT_IOC_STATS)
 		return -ENOTTY;
 	err = probekit_arg_read(&stats, sizeof(stats), user, &size);
@@ -132,8 +135,9 @@ static struct probekit_target_set *alloc_set(const struct probekit_backend *back
 	set->shift = 32 - bits;
 	set->table = kvcalloc(1UL << bits, sizeof(*set->table), GFP_KERNEL_ACCOUNT);
 	set->ips = kvcalloc(count, sizeof(*set->ips), GFP_KERNEL_ACCOUNT);
+	set->states = kvcalloc(count, sizeof(*set->states), GFP_KERNEL_ACCOUNT);
 	set->counters = alloc_percpu_gfp(struct probekit_counters, GFP_KERNEL_ACCOUNT);
-	if (!set->table || !set->ips || !set->counters) {
+	if (!set->table || !set->ips || !set->states || !set->counters) {
 		probekit_targets_put(set);
 		return NULL;
 	}

@@ -40,6 +40,19 @@ class TargetSet {
   /// The counters now.
   probekit_stats stats() const;
 
+  /// Disables or enables the live probe over these targets, without detaching
+  /// it. While it is disabled nothing is hit, at no cost; calls in flight keep
+  /// their exit. Throws Error, with nothing changed: ENOENT where no probe is
+  /// over them, EBUSY while it is being attached.
+  void enable(bool on = true) const;
+  void disable() const { enable(false); }
+  /// The same for single targets, by their index. A target is hit while both
+  /// itself and its probe are enabled. ENOENT also where one is no target.
+  void enable(std::span<const std::uint32_t> targets, bool on = true) const;
+  void disable(std::span<const std::uint32_t> targets) const {
+    enable(targets, false);
+  }
+
  private:
   friend class Engine;
   TargetSet(FileDescriptor fd, std::vector<std::uint32_t> verdicts,
@@ -59,7 +72,17 @@ class Engine {
   /// module for this kernel, no BTF in it, another ABI version).
   static Engine open();
 
+  /// Is the module loaded? Answers without loading it.
+  static bool loaded();
+
   const probekit_info& info() const noexcept { return info_; }
+
+  /// The live probes of the whole machine, whoever owns them, oldest first.
+  std::vector<probekit_probe_info> probes() const;
+
+  /// Disables or enables any live probe, by its probekit_stats.probe. Throws
+  /// Error: ENOENT where there is none of that id.
+  void enable(std::uint32_t probe, bool on = true) const;
 
   /// Hands targets to the engine. A target that cannot be probed does not fail
   /// the rest: see TargetSet::verdicts().

@@ -75,6 +75,9 @@ class Object {
   /// engine's default.
   void set_maxactive(std::string_view probe, std::uint32_t calls);
 
+  /// Sets PROBEKIT_FLAG_* of a probe, before load().
+  void set_flags(std::string_view probe, std::uint32_t flags);
+
   /// Verifies and loads the programs. Throws with the verifier's last words.
   void load();
 

@@ -43,7 +43,7 @@ struct probekit_call {
  *	most PROBEKIT_MAX_ENTRY_DATA; needs an exit handler
  * @nr_maxactive: calls that may be in flight at once, further ones are missed
  *	and counted; zero: a sane default
- * @flags: zero
+ * @flags: PROBEKIT_FLAG_*
  * @targets_fd: descriptor of the target set, read when the link is created
  * @engine: the engine's own, zero
  *
@@ -68,7 +68,7 @@ struct probekit_fprobe {
  * @post_handler: runs after the instruction. Optional; a probe with one is
  *	never optimised to a jump, and may not be at the entry of a function
  *	that ftrace can attach to (EOPNOTSUPP): an fprobe serves there.
- * @flags: zero
+ * @flags: PROBEKIT_FLAG_DISABLED or zero
  * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KPROBE
  * @engine: the engine's own, zero
  */
@@ -88,7 +88,7 @@ struct probekit_kprobe {
  *	PROBEKIT_MAX_KRETPROBE_DATA
  * @maxactive: calls of each function that may be in flight at once; zero: a
  *	default that shrinks with the number of functions
- * @flags: zero
+ * @flags: PROBEKIT_FLAG_DISABLED or zero
  * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KRETPROBE
  * @engine: the engine's own, zero
  */

@@ -19,7 +19,7 @@
 #endif
 
 #define PROBEKIT_ABI_MAJOR	1
-#define PROBEKIT_ABI_MINOR	0
+#define PROBEKIT_ABI_MINOR	1
 
 #define PROBEKIT_DEVICE		"/dev/probekit"
 
@@ -35,6 +35,16 @@
 #define PROBEKIT_MAX_KRETPROBE_DATA	4032U
 /* Most calls of one probe that may be in flight at once. */
 #define PROBEKIT_MAX_ACTIVE	(1U << 20)
+
+/*
+ * Flags of a probe, in the member of that name of its handlers.
+ *
+ * DISABLED: attached, but not one hit until it is enabled.
+ * KPROBE_SHARED: fprobe only; its handlers never run while one of a kprobe does
+ * (the call is missed for recursion), as those of two kprobes never do.
+ */
+#define PROBEKIT_FLAG_DISABLED		(1U << 0)
+#define PROBEKIT_FLAG_KPROBE_SHARED	(1U << 1)
 
 /* Answer of PROBEKIT_IOC_INFO: what this engine is and can do. */
 struct probekit_info {
@@ -110,13 +120,60 @@ struct probekit_stats {
 	__u64 missed_exit;	/* the exit came while a handler was running */
 	__u32 maxactive;	/* calls that may be in flight at once */
 	__u32 peak_active;	/* most calls in flight at once, less up to 32 a CPU */
+	__u32 probe;		/* id of the live probe, or zero */
+	__u32 flags;		/* PROBEKIT_FLAG_*, as they are now */
+	__u32 disabled;		/* targets disabled one by one */
+	__u32 gone;		/* targets whose module has been unloaded */
+	__u32 optimised;	/* targets where a jump does, without an int3 */
+	__u32 ftrace_based;	/* targets that are reached through ftrace */
+};
+
+/* A live probe, as PROBEKIT_IOC_PROBES lists it. */
+struct probekit_probe_info {
+	__u32 kind;		/* PROBEKIT_KIND_* */
+	__u32 owner;		/* process that attached it; zero: in another pid namespace */
+	char owner_name[16];	/* what that process was called, zero-terminated */
+	__u64 age_ns;		/* since it was attached, sleep of the machine included */
+	__u32 entry_data_size;
+	__u32 has_exit;		/* it has an exit, return or post handler */
+	struct probekit_stats stats;	/* size: of what was filled in */
+};
+
+/*
+ * Argument of PROBEKIT_IOC_PROBES: fills an array with the live probes of the
+ * whole machine, oldest first. Where the array is too small its entries are
+ * filled and count tells how many there are.
+ */
+struct probekit_probes {
+	__u32 size;		/* in: sizeof(struct probekit_probes) */
+	__u32 flags;		/* in: zero */
+	__u32 count;		/* in: entries of the array; out: live probes */
+	__u32 entry_size;	/* in: sizeof(struct probekit_probe_info) */
+	__u64 probes;		/* in: address of struct probekit_probe_info[count] */
+};
+
+/*
+ * Argument of PROBEKIT_IOC_ENABLE: enables or disables a probe, or single
+ * targets of it. What is disabled costs nothing and counts nothing, and calls
+ * in flight still have their exit. A target is hit while both itself and its
+ * probe are enabled. On a target set: its own probe; on the device: any.
+ */
+struct probekit_enable {
+	__u32 size;		/* in: sizeof(struct probekit_enable) */
+	__u32 enable;		/* in: 1 enable, 0 disable */
+	__u32 probe;		/* in: id of the probe; zero on a target set */
+	__u32 count;		/* in: targets, or zero: the probe as a whole */
+	__u64 targets;		/* in: address of __u32[count]: their indices */
 };
 
 #define PROBEKIT_IOC_MAGIC	'p'
 /* On the device. */
 #define PROBEKIT_IOC_INFO	_IO(PROBEKIT_IOC_MAGIC, 0xe0)
 #define PROBEKIT_IOC_TARGETS	_IO(PROBEKIT_IOC_MAGIC, 0xe1)
+#define PROBEKIT_IOC_PROBES	_IO(PROBEKIT_IOC_MAGIC, 0xe2)
 /* On a target set. */
 #define PROBEKIT_IOC_STATS	_IO(PROBEKIT_IOC_MAGIC, 0xe8)
+/* On either. */
+#define PROBEKIT_IOC_ENABLE	_IO(PROBEKIT_IOC_MAGIC, 0xe9)
 
 #endif /* PROBEKIT_UAPI_H */

@@ -203,8 +203,70 @@ probekit_stats TargetSet::stats() const {
   return stats;
 }
 
+namespace {
+
+void switch_probe(int fd, probekit_enable arg, const std::string& object) {
+  arg.size = sizeof(arg);
+  if (ioctl(fd, PROBEKIT_IOC_ENABLE, &arg) == 0) return;
+  const char* action = arg.enable != 0 ? "enable" : "disable";
+  switch (errno) {
+    case ENOENT:
+      throw Error(action, object, ENOENT,
+                  arg.count ? "no probe is over them, or not over one of these"
+                            : "there is no such probe",
+                  "probekit status shows which there are");
+    case EBUSY:
+      throw Error(action, object, EBUSY, "it is still being attached",
+                  "wait until attaching has returned");
+    default:
+      throw Error(action, object, errno);
+  }
+}
+
+}  // namespace
+
+void TargetSet::enable(bool on) const {
+  probekit_enable arg{};
+  arg.enable = on ? 1 : 0;
+  switch_probe(fd_.get(), arg, "the probe over a target set");
+}
+
+void TargetSet::enable(std::span<const std::uint32_t> targets, bool on) const {
+  if (targets.empty()) return;
+  probekit_enable arg{};
+  arg.enable = on ? 1 : 0;
+  arg.count = static_cast<std::uint32_t>(targets.size());
+  arg.targets = reinterpret_cast<std::uintptr_t>(targets.data());
+  switch_probe(fd_.get(), arg, "targets of a set");
+}
+
 Engine::Engine(FileDescriptor device, const probekit_info& info)
     : device_(std::move(device)), info_(info) {}
+
+bool Engine::loaded() { return access("/sys/module/probekit", F_OK) == 0; }
+
+std::vector<probekit_probe_info> Engine::probes() const {
+  for (std::size_t room = 64;; room *= 2) {
+    std::vector<probekit_probe_info> infos(room);
+    probekit_probes arg{};
+    arg.size = sizeof(arg);
+    arg.count = static_cast<std::uint32_t>(room);
+    arg.entry_size = sizeof(probekit_probe_info);
+    arg.probes = reinterpret_cast<std::uintptr_t>(infos.data());
+    if (ioctl(device_.get(), PROBEKIT_IOC_PROBES, &arg))
+      throw Error("list", "the live probes", errno);
+    if (arg.count > room) continue;
+    infos.resize(arg.count);
+    return infos;
+  }
+}
+
+void Engine::enable(std::uint32_t probe, bool on) const {
+  probekit_enable arg{};
+  arg.enable = on ? 1 : 0;
+  arg.probe = probe;
+  switch_probe(device_.get(), arg, fmt::format("probe {}", probe));
+}
 
 Engine Engine::open() {
   FileDescriptor device = open_device_loading();

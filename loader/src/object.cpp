@@ -246,6 +246,10 @@ void Object::set_maxactive(std::string_view probe, std::uint32_t calls) {
   set_member(*state_, probe, "nr_maxactive", calls);
 }
 
+void Object::set_flags(std::string_view probe, std::uint32_t flags) {
+  set_member(*state_, probe, "flags", flags);
+}
+
 void Object::load() {
   listen_to_libbpf();
   const int err = bpf_object__load(state_->object.get());

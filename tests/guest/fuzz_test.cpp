@@ -93,8 +93,9 @@ class Fuzzer {
   }
 
   unsigned long command_of_chance() {
-    static constexpr std::array<unsigned long, 3> kCommands{
-        PROBEKIT_IOC_INFO, PROBEKIT_IOC_TARGETS, PROBEKIT_IOC_STATS};
+    static constexpr std::array<unsigned long, 5> kCommands{
+        PROBEKIT_IOC_INFO, PROBEKIT_IOC_TARGETS, PROBEKIT_IOC_STATS,
+        PROBEKIT_IOC_PROBES, PROBEKIT_IOC_ENABLE};
     if (!rarely()) return pick(kCommands);
     return random_() % 2 ? random_() : pick(kCommands) ^ 1UL << random_() % 32;
   }
@@ -168,6 +169,9 @@ TEST_F(FuzzTest, Requests) {
   // All of them refused would mean that nothing was tried.
   EXPECT_GT(accepted, 10u);
   EXPECT_LT(accepted, requests);
+  // Some of them were to disable the probe or its target.
+  probe.targets.enable();
+  probe.targets.enable(std::vector<std::uint32_t>{0});
   target_.run(TARGET_LEAF, 10);
   EXPECT_EQ(probe.stats().exits, 10u);
   expect_still_working();

@@ -103,12 +103,15 @@ TEST_F(ModuleTest, ProbedModuleGoesFirst) {
   EXPECT_EQ(probe.stats().exits, 10u);
   EXPECT_EQ(probe.stats().state, unsigned{PROBEKIT_STATE_LIVE});
 
-  // It comes back, perhaps to the same place, where it may be hit again.
+  EXPECT_EQ(probe.stats().gone, probe.stats().attached);
+
+  // It comes back, perhaps to the same place, but is not what was meant.
   {
     const Target target;
     target.run(TARGET_LEAF, 10);
   }
-  EXPECT_EQ(probe.stats().entries, probe.stats().exits);
+  EXPECT_EQ(probe.stats().entries, 10u);
+  EXPECT_EQ(probe.stats().exits, 10u);
   probe.detach();
   EXPECT_EQ(probe.stats().in_flight, 0u);
 
