@@ -29,6 +29,8 @@ int dispatch(const Options& options) {
       return run_count(options);
     case Command::latency:
       return run_latency(options);
+    case Command::status:
+      return run_status(options);
   }
   return kFailed;
 }

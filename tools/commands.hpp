@@ -24,6 +24,7 @@ int run_check(const Options& options);
 int run_list(const Options& options);
 int run_count(const Options& options);
 int run_latency(const Options& options);
+int run_status(const Options& options);
 
 }  // namespace probekit::tools
 

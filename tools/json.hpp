@@ -2,6 +2,8 @@
 #ifndef PROBEKIT_TOOLS_JSON_HPP
 #define PROBEKIT_TOOLS_JSON_HPP
 
+#include <probekit/uapi.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,6 +20,9 @@ std::string json_line(const Json& record);
 /// The beginning of every function record.
 Json json_function(std::string_view name, std::string_view module,
                    std::uint64_t address);
+
+/// Misses by cause, the same in every record that has them.
+Json json_missed(const probekit_stats& stats);
 
 }  // namespace probekit::tools
 

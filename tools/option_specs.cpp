@@ -11,9 +11,10 @@ constexpr unsigned kCheck = static_cast<unsigned>(Command::check);
 constexpr unsigned kList = static_cast<unsigned>(Command::list);
 constexpr unsigned kCount = static_cast<unsigned>(Command::count);
 constexpr unsigned kLatency = static_cast<unsigned>(Command::latency);
+constexpr unsigned kStatus = static_cast<unsigned>(Command::status);
 constexpr unsigned kMeasure = kCount | kLatency;
 constexpr unsigned kSelect = kMeasure | kList;
-constexpr unsigned kAll = kSelect | kCheck;
+constexpr unsigned kAll = kSelect | kCheck | kStatus;
 
 constexpr std::array kCommands{
     CommandSpec{Command::check, "check", "",
@@ -28,6 +29,9 @@ constexpr std::array kCommands{
     CommandSpec{Command::latency, "latency", "PATTERN... [-- PROGRAM ARGS...]",
                 "time that calls of each function take",
                 "probekit latency -d 5 --min 10us vfs_read vfs_write"},
+    CommandSpec{Command::status, "status", "",
+                "live probes of the whole machine, whoever owns them",
+                "probekit status --json"},
 };
 
 constexpr std::array kOptions{
@@ -58,6 +62,9 @@ constexpr std::array kOptions{
                "print each interval's own figures"},
     OptionSpec{"histogram", 0, "WHICH", kLatency, false,
                "all, none, or the top ten functions: top (default)"},
+    OptionSpec{"disable", 0, "ID", kStatus, false,
+               "let this probe rest: no hits, no cost, still attached"},
+    OptionSpec{"enable", 0, "ID", kStatus, false, "wake it up again"},
     OptionSpec{"json", 0, "", kAll, false, "print JSON Lines"},
     OptionSpec{"output", 'o', "FILE", kAll, false,
                "print to FILE, not to standard output"},

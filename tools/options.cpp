@@ -23,6 +23,7 @@ namespace po = boost::program_options;
 // Kernel thread ids are positive ints; names of threads end with a zero byte.
 constexpr std::uint64_t kMaxPid = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxComm = 15;
+constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 
 [[noreturn]] void wrong(const CommandSpec& command, std::string object,
                         std::string reason, std::string remedy = {}) {
@@ -155,6 +156,8 @@ void apply(Options& options, std::string_view name, const std::string& value) {
   }
   if (name == "duration") options.duration = parse_seconds(value);
   if (name == "interval") options.interval = parse_seconds(value);
+  if (name == "enable") options.enable = parse_u32(value, kMaxId);
+  if (name == "disable") options.disable = parse_u32(value, kMaxId);
   if (name == "histogram") options.histogram = parse_histogram(value);
   if (name == "json") options.json = true;
   if (name == "output") options.output = parse_text(value);

@@ -13,7 +13,13 @@
 
 namespace probekit::tools {
 
-enum class Command : unsigned { check = 1, list = 2, count = 4, latency = 8 };
+enum class Command : unsigned {
+  check = 1,
+  list = 2,
+  count = 4,
+  latency = 8,
+  status = 16
+};
 
 /// What a command is called and good for.
 struct CommandSpec {
@@ -68,6 +74,9 @@ struct Options {
   std::optional<std::chrono::nanoseconds> duration;
   std::optional<std::chrono::nanoseconds> interval;
   std::uint32_t maxactive = 0;  ///< zero: the engine's default
+
+  std::uint32_t enable = 0;   ///< a probe's id, zero: none
+  std::uint32_t disable = 0;  ///< the same
 
   HistogramChoice histogram = HistogramChoice::top;
   bool json = false;

@@ -54,6 +54,13 @@ Json json_function(std::string_view name, std::string_view module,
   return record;
 }
 
+Json json_missed(const probekit_stats& stats) {
+  return {{"recursion", stats.missed_recursion},
+          {"storage", stats.missed_storage},
+          {"swapped", stats.missed_swapped},
+          {"exit", stats.missed_exit}};
+}
+
 std::string json_rows(std::span<const Row> rows,
                       std::optional<std::uint64_t> interval) {
   std::string text;
@@ -72,11 +79,7 @@ std::string json_summary(const Summary& summary) {
   return json_line({{"type", "summary"},
                     {"targets", summary.targets},
                     {"calls", summary.calls},
-                    {"missed",
-                     {{"recursion", stats.missed_recursion},
-                      {"storage", stats.missed_storage},
-                      {"swapped", stats.missed_swapped},
-                      {"exit", stats.missed_exit}}},
+                    {"missed", json_missed(stats)},
                     {"lost", 0},
                     {"entries", stats.entries},
                     {"handled", stats.handled},

@@ -319,6 +319,44 @@ TEST_F(CliTest, ListsAndSaysWhyNot) {
   EXPECT_GE(functions_of(json).size(), 20u);
 }
 
+TEST_F(CliTest, StatusShowsWhoProbesWhat) {
+  load_test_module("probekit_target");
+  const Target target;
+  Command other({"probekit", "count", "probekit_target:target_leaf", "-a"});
+  const Engine engine = Engine::open();
+  ASSERT_TRUE(eventually([&] { return engine.probes().size() == 1; }));
+  target.run(TARGET_LEAF, 10);
+  const Result text = probekit({"status"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(text.prints("probekit [" + std::to_string(other.pid()) + "]"))
+      << text.out;
+  const Json probe = json_lines(probekit({"status", "--json"}).out).at(0);
+  EXPECT_EQ(probe["type"], "probe");
+  EXPECT_EQ(probe["kind"], "fprobe");
+  EXPECT_EQ(probe["owner"], other.pid());
+  EXPECT_EQ(probe["targets"], 1);
+  EXPECT_EQ(probe["entries"], 10);
+  EXPECT_EQ(probe["disabled"], false);
+
+  const auto id = std::to_string(probe["probe"].get<unsigned>());
+  const Result disabled = probekit({"status", "--json", "--disable", id});
+  EXPECT_EQ(disabled.status, 0) << disabled.err;
+  EXPECT_EQ(json_lines(disabled.out).at(0)["disabled"], true);
+  target.run(TARGET_LEAF, 10);
+  EXPECT_TRUE(probekit({"status", "--enable", id}).prints("10"));
+  target.run(TARGET_LEAF, 1);
+  EXPECT_EQ(engine.probes().at(0).stats.entries, 11u);
+  other.kill(SIGINT);
+  EXPECT_EQ(other.wait().status, 0);
+
+  const Result none = probekit({"status"});
+  EXPECT_EQ(none.status, 0);
+  EXPECT_EQ(none.out, "no live probes\n");
+  const Result wrong = probekit({"status", "--disable", "4000000000"});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_TRUE(wrong.says("no such probe")) << wrong.err;
+}
+
 TEST_F(CliTest, ChecksThisMachine) {
   const Result result = probekit({"check"});
   EXPECT_EQ(result.status, 0) << result.out << result.err;
