@@ -96,6 +96,18 @@ static inline enum probekit_location_state probekit_location_state(unsigned long
 	return PROBEKIT_LOCATION_NONE;
 }
 
+/* What an fprobe keeps for a hooked call, behind what is its own: two words. */
+static inline void *probekit_fprobe_data(struct rethook_node *node)
+{
+	return (unsigned long *)(node + 1) + 2;
+}
+
+/* From the innermost hooked call of the current task outwards. */
+#define probekit_for_each_hooked(node)						\
+	for (struct llist_node *__at = current->rethooks.first;			\
+	     __at && (node = llist_entry(__at, struct rethook_node, llist));	\
+	     __at = __at->next)
+
 /*
  * How many calls hold storage of @fp now. Tasks that die inside a probed
  * function give their storage back without a word to us; this sees it.

@@ -66,6 +66,7 @@ static long answer_info(struct probekit_info __user *user)
 		.max_entry_data = PROBEKIT_MAX_ENTRY_DATA,
 		.max_active = PROBEKIT_MAX_ACTIVE,
 		.probes = probekit_probe_count(),
+		.features = probekit_change_outcome ? PROBEKIT_FEATURE_OUTCOME : 0,
 	};
 	return probekit_arg_write(user, size, &info, sizeof(info));
 }

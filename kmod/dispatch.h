@@ -100,7 +100,7 @@ static __always_inline int probekit_hit(struct probekit_probe *probe,
 					const struct probekit_slot *slot,
 					unsigned long ret_ip, struct pt_regs *regs)
 {
-	struct probekit_call call __uninitialized;
+	struct probekit_frame frame __uninitialized;
 	u32 outer;
 	int ret;
 
@@ -109,8 +109,9 @@ static __always_inline int probekit_hit(struct probekit_probe *probe,
 		this_cpu_inc(probe->counters->missed_recursion);
 		return 1;
 	}
-	probekit_call_init(&call, slot, ret_ip, regs);
-	ret = probekit_run(&rcu_dereference_raw(probe->handlers)->entry, &call);
+	probekit_call_init(&frame.call, slot, ret_ip, regs);
+	frame.handlers = rcu_dereference_raw(probe->handlers);
+	ret = probekit_run(&frame.handlers->entry, &frame.call);
 	probekit_guard_leave(outer);
 	return ret;
 }
@@ -132,6 +133,7 @@ static __always_inline int probekit_enter(struct probekit_probe *probe,
 	}
 	probekit_call_init(&frame->call, slot, ret_ip, regs);
 	frame->handlers = rcu_dereference_raw(probe->handlers);
+	frame->preempt = probekit_preempt_count();
 	ret = probekit_run(&frame->handlers->entry, &frame->call);
 	if (likely(!ret)) {
 		this_cpu_inc(counters->active);

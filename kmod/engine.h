@@ -31,6 +31,7 @@ struct bpf_insn;
 struct bpf_link;
 struct bpf_prog;
 struct kprobe;
+struct rethook_node;
 struct probekit_type;
 
 /*
@@ -106,6 +107,7 @@ struct probekit_handler {
 struct probekit_handlers {
 	struct probekit_handler entry;
 	struct probekit_handler exit;
+	const struct probekit_probe *probe;
 	struct probekit_handlers *retired;
 };
 
@@ -159,10 +161,12 @@ struct probekit_probe {
 
 /*
  * The storage of a call. What its handlers are given is filled in at entry and
- * kept, so that the exit has little left to do.
+ * kept, so that the exit has little left to do. A hit that needs none has the
+ * beginning of one on the stack, for kfuncs to find.
  */
 struct probekit_frame {
 	const struct probekit_handlers *handlers;	/* that saw the entry */
+	u32 preempt;					/* count of the entry handler */
 	struct probekit_call call;
 	u8 data[];					/* entry data */
 };
@@ -180,6 +184,8 @@ struct probekit_frame {
  *	progress in the set and gives up, with -EINTR, for a signal.
  * @disarm: when it returns, no handler of the probe runs or will run. Calls in
  *	flight lose their exit, and their storage is freed when they return.
+ * @frame_of: the frame of a hooked call, if that is one of the probe's; NULL
+ *	where a probe has no frames
  * @free: frees what it hung on a probe that is disarmed; optional
  * @rearm: makes what is hit agree with the flags of a probe that is armed and
  *	with the states of its targets; under probekit_lock
@@ -193,6 +199,8 @@ struct probekit_backend {
 	bool pool_per_target;
 	int (*arm)(struct probekit_probe *probe);
 	void (*disarm)(struct probekit_probe *probe);
+	struct probekit_frame *(*frame_of)(const struct probekit_probe *probe,
+					   struct rethook_node *node);
 	void (*free)(struct probekit_probe *probe);
 	int (*rearm)(struct probekit_probe *probe);
 	void (*missed)(const struct probekit_probe *probe, u64 *recursion, u64 *storage);
@@ -216,6 +224,11 @@ extern struct mutex probekit_lock;
 void probekit_active_hand_over(struct probekit_probe *probe);
 void probekit_active_notice(struct probekit_probe *probe);
 void probekit_active_write_off(struct probekit_probe *probe, u32 active);
+
+/* outcome.c */
+extern bool probekit_change_outcome;
+int probekit_may_change_outcome(void);
+void probekit_return_at_once(void);
 
 /* calibrate.c */
 extern unsigned long probekit_return_trampoline;

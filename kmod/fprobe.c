@@ -102,6 +102,13 @@ fprobe_exit(struct fprobe *fp, unsigned long ip, unsigned long ret_ip,
 }
 NOKPROBE_SYMBOL(fprobe_exit);
 
+static struct probekit_frame *fprobe_frame_of(const struct probekit_probe *probe,
+					      struct rethook_node *node)
+{
+	return node->rethook == probe->fp.rethook ? probekit_fprobe_data(node) : NULL;
+}
+NOKPROBE_SYMBOL(fprobe_frame_of);
+
 /*
  * Asks ftrace about a range of addresses: all of them, or any bad one, is all
  * that it says, so a bad range is halved until the bad ones are found. The
@@ -294,6 +301,7 @@ const struct probekit_backend probekit_fprobe_backend = {
 	.maxactive = fprobe_maxactive,
 	.arm = fprobe_arm,
 	.disarm = fprobe_disarm,
+	.frame_of = fprobe_frame_of,
 	.rearm = fprobe_rearm,
 	.missed = fprobe_missed,
 	.shapes = fprobe_shapes,

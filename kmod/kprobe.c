@@ -36,6 +36,14 @@ static int kprobe_pre(struct kprobe *kp, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kprobe_pre);
 
+/* The same where the handler may have the function skipped. */
+static int kprobe_pre_of_outcome(struct kprobe *kp, struct pt_regs *regs)
+{
+	kprobe_pre(kp, regs);
+	return instruction_pointer(regs) == (unsigned long)probekit_return_at_once;
+}
+NOKPROBE_SYMBOL(kprobe_pre_of_outcome);
+
 /* The same where a post handler follows: it has to know whether it is wanted. */
 static int kprobe_pre_of_two(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -56,7 +64,7 @@ static void kprobe_post(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 {
 	struct probekit_kprobe_site *site = container_of(kp, struct probekit_kprobe_site, kp);
 	struct probekit_probe *probe = site->probe;
-	struct probekit_call call __uninitialized;
+	struct probekit_frame frame __uninitialized;
 	u32 outer;
 
 	if (*this_cpu_ptr(probe->cancelled + site->index))
@@ -65,8 +73,9 @@ static void kprobe_post(struct kprobe *kp, struct pt_regs *regs, unsigned long f
 		this_cpu_inc(probe->counters->missed_exit);
 		return;
 	}
-	probekit_call_init(&call, site->slot, 0, regs);
-	probekit_run(&rcu_dereference_raw(probe->handlers)->exit, &call);
+	probekit_call_init(&frame.call, site->slot, 0, regs);
+	frame.handlers = rcu_dereference_raw(probe->handlers);
+	probekit_run(&frame.handlers->exit, &frame.call);
 	this_cpu_inc(probe->counters->exits);
 	probekit_guard_leave(outer);
 }
@@ -194,6 +203,8 @@ static struct probekit_kprobe_sites *make_sites(struct probekit_probe *probe)
 
 		site->kp.addr = (kprobe_opcode_t *)set->ips[i];
 		site->kp.pre_handler = probe->has_exit ? kprobe_pre_of_two : kprobe_pre;
+		if (probe->flags & PROBEKIT_FLAG_OUTCOME)
+			site->kp.pre_handler = kprobe_pre_of_outcome;
 		site->kp.post_handler = probe->has_exit ? kprobe_post : NULL;
 		if (probe->flags & PROBEKIT_FLAG_DISABLED)
 			site->kp.flags = KPROBE_FLAG_DISABLED;
@@ -219,6 +230,23 @@ static void kprobe_free(struct probekit_probe *probe)
 		free_sites(probe->sites);
 }
 
+/* How many targets are at ftrace locations, or -errno. */
+static int count_ftrace_locations(const struct probekit_target_set *set)
+{
+	unsigned long *ips = kvmemdup(set->ips, set->accepted * sizeof(*ips), GFP_KERNEL);
+	u32 *verdicts = kvcalloc(set->accepted, sizeof(*verdicts), GFP_KERNEL);
+	int ret = ips && verdicts ? 0 : -ENOMEM;
+	u32 i;
+
+	if (!ret)
+		ret = probekit_fprobe_backend.check(ips, verdicts, set->accepted);
+	for (i = 0; ret >= 0 && i < set->accepted; i++)
+		ret += verdicts[i] == PROBEKIT_TARGET_OK;
+	kvfree(verdicts);
+	kvfree(ips);
+	return ret;
+}
+
 /*
  * The kernel (6.12) makes a kprobe at an ftrace location an ftrace one, of
  * another sort if it has a post handler, and gets the sorts mixed up when two
@@ -227,19 +255,26 @@ static void kprobe_free(struct probekit_probe *probe)
  */
 static int refuse_ftrace_locations(const struct probekit_target_set *set)
 {
-	unsigned long *ips = kvmemdup(set->ips, set->accepted * sizeof(*ips), GFP_KERNEL);
-	u32 *verdicts = kvcalloc(set->accepted, sizeof(*verdicts), GFP_KERNEL);
-	int err = ips && verdicts ? 0 : -ENOMEM;
-	u32 i;
+	int count = count_ftrace_locations(set);
 
-	if (!err)
-		err = probekit_fprobe_backend.check(ips, verdicts, set->accepted);
-	for (i = 0; !err && i < set->accepted; i++)
-		if (verdicts[i] == PROBEKIT_TARGET_OK)
-			err = -EOPNOTSUPP;
-	kvfree(verdicts);
-	kvfree(ips);
-	return err;
+	return count > 0 ? -EOPNOTSUPP : count;
+}
+
+/*
+ * A function is skipped at its entry alone, where the stack is as its caller
+ * left it. There a kprobe goes through ftrace and is never optimised to a jump,
+ * which could not change the instruction pointer.
+ */
+static int want_ftrace_locations(const struct probekit_probe *probe)
+{
+	int count;
+
+	if (probe->has_exit)
+		return -EINVAL;
+	count = count_ftrace_locations(probe->targets);
+	if (count < 0)
+		return count;
+	return count == probe->targets->accepted ? 0 : -EOPNOTSUPP;
 }
 
 static int prepare_post_handlers(struct probekit_probe *probe)
@@ -261,7 +296,9 @@ static int kprobe_arm(struct probekit_probe *probe)
 	int err = 0;
 	u32 i;
 
-	if (probe->has_exit)
+	if (probe->flags & PROBEKIT_FLAG_OUTCOME)
+		err = want_ftrace_locations(probe);
+	else if (probe->has_exit)
 		err = prepare_post_handlers(probe);
 	if (err)
 		return err;

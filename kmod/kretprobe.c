@@ -53,6 +53,23 @@ static int kretprobe_exit(struct kretprobe_instance *instance, struct pt_regs *r
 }
 NOKPROBE_SYMBOL(kretprobe_exit);
 
+/*
+ * The kretprobe of a hook may have gone and its memory be somebody else's, so
+ * only its address counts; then the hook has no handler any more.
+ */
+static struct probekit_frame *kretprobe_frame_of(const struct probekit_probe *probe,
+						 struct rethook_node *node)
+{
+	const struct probekit_kretprobe_sites *sites = probe->sites;
+	const void *kretprobe = READ_ONCE(node->rethook->data);
+
+	if (!rcu_access_pointer(node->rethook->handler) || kretprobe < (void *)sites->sites ||
+	    kretprobe >= (void *)(sites->sites + sites->count))
+		return NULL;
+	return (void *)container_of(node, struct kretprobe_instance, node)->data;
+}
+NOKPROBE_SYMBOL(kretprobe_frame_of);
+
 static int ignore(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	return 0;
@@ -217,6 +234,7 @@ const struct probekit_backend probekit_kretprobe_backend = {
 	.arm = kretprobe_arm,
 	.disarm = kretprobe_disarm,
 	.free = kretprobe_free,
+	.frame_of = kretprobe_frame_of,
 	.rearm = kretprobe_rearm,
 	.missed = kretprobe_missed,
 	.shapes = kretprobe_shapes,

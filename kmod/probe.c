@@ -53,12 +53,14 @@ static void put_programs(struct probekit_handlers *handlers)
 		bpf_prog_put(handlers->exit.prog);
 }
 
-static struct probekit_handlers *make_handlers(const struct probekit_request *request)
+static struct probekit_handlers *make_handlers(const struct probekit_request *request,
+					       const struct probekit_probe *probe)
 {
 	struct probekit_handlers *handlers = kzalloc(sizeof(*handlers), GFP_KERNEL_ACCOUNT);
 
 	if (!handlers)
 		return NULL;
+	handlers->probe = probe;
 	probekit_struct_ops_handler(request, false, &handlers->entry);
 	probekit_struct_ops_handler(request, true, &handlers->exit);
 	return handlers;
@@ -116,7 +118,7 @@ static struct probekit_probe *make_probe(const struct probekit_request *request,
 
 	if (!probe)
 		return NULL;
-	handlers = make_handlers(request);
+	handlers = make_handlers(request, probe);
 	if (!handlers) {
 		kfree(probe);
 		return NULL;
@@ -231,7 +233,8 @@ static int arm(struct probekit_probe *probe)
  * @request: handlers, which live as long as @link
  * @link: what the probe belongs to, or NULL
  *
- * Return: zero; -EPERM; -EBADF where targets_fd is not a target set;
+ * Return: zero; -EPERM; -EOPNOTSUPP where the kernel or the module was not made
+ * for what the flags or handlers ask; -EBADF where targets_fd is not a target set;
  * -EMEDIUMTYPE where it is one for another kind of probe; -ENOENT
  * where the set has no target that can be probed; -E2BIG where maxactive calls
  * would take too much storage; -EBUSY where another probe
@@ -245,6 +248,8 @@ int probekit_probe_attach(const struct probekit_request *request, struct bpf_lin
 	int err;
 
 	err = probekit_may_probe();
+	if (!err && request->flags & PROBEKIT_FLAG_OUTCOME)
+		err = probekit_may_change_outcome();
 	if (err)
 		return err;
 	set = probekit_targets_get_by_fd(request->targets_fd);
@@ -265,6 +270,9 @@ int probekit_probe_attach(const struct probekit_request *request, struct bpf_lin
 		goto put_set;
 
 	err = arm(probe);
+	if (!err && probe->flags & PROBEKIT_FLAG_OUTCOME)
+		pr_notice("%s [%d] changes the outcome of %u functions\n", current->comm,
+			  task_tgid_nr(current), set->accepted);
 	if (!err)
 		return 0;
 	free_probe(probe);
@@ -338,6 +346,8 @@ int probekit_probe_swap(const struct probekit_request *request, struct bpf_link 
 	int err;
 
 	err = probekit_may_probe();
+	if (!err && request->flags & PROBEKIT_FLAG_OUTCOME)
+		err = probekit_may_change_outcome();
 	if (err)
 		return err;
 	mutex_lock(&probekit_lock);
@@ -350,7 +360,7 @@ int probekit_probe_swap(const struct probekit_request *request, struct bpf_link 
 	if (err)
 		goto unlock;
 	err = -ENOMEM;
-	new = make_handlers(request);
+	new = make_handlers(request, probe);
 	if (!new)
 		goto unlock;
 	old = rcu_dereference_protected(probe->handlers, lockdep_is_held(&probekit_lock));

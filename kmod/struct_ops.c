@@ -309,7 +309,8 @@ static struct probekit_type fprobe_type = {
 	.targets_fd = offsetof(struct probekit_fprobe, targets_fd),
 	.engine = offsetof(struct probekit_fprobe, engine),
 	.max_data = PROBEKIT_MAX_ENTRY_DATA,
-	.known_flags = PROBEKIT_FLAG_DISABLED | PROBEKIT_FLAG_KPROBE_SHARED,
+	.known_flags = PROBEKIT_FLAG_DISABLED | PROBEKIT_FLAG_KPROBE_SHARED |
+		       PROBEKIT_FLAG_OUTCOME,
 };
 
 DEFINE_TYPE_CALLBACKS(kprobe)
@@ -327,7 +328,7 @@ static struct probekit_type kprobe_type = {
 	.flags = offsetof(struct probekit_kprobe, flags),
 	.targets_fd = offsetof(struct probekit_kprobe, targets_fd),
 	.engine = offsetof(struct probekit_kprobe, engine),
-	.known_flags = PROBEKIT_FLAG_DISABLED,
+	.known_flags = PROBEKIT_FLAG_DISABLED | PROBEKIT_FLAG_OUTCOME,
 };
 
 DEFINE_TYPE_CALLBACKS(kretprobe)
@@ -348,7 +349,7 @@ static struct probekit_type kretprobe_type = {
 	.targets_fd = offsetof(struct probekit_kretprobe, targets_fd),
 	.engine = offsetof(struct probekit_kretprobe, engine),
 	.max_data = PROBEKIT_MAX_KRETPROBE_DATA,
-	.known_flags = PROBEKIT_FLAG_DISABLED,
+	.known_flags = PROBEKIT_FLAG_DISABLED | PROBEKIT_FLAG_OUTCOME,
 };
 
 int probekit_struct_ops_register(void)

@@ -68,7 +68,7 @@ struct probekit_fprobe {
  * @post_handler: runs after the instruction. Optional; a probe with one is
  *	never optimised to a jump, and may not be at the entry of a function
  *	that ftrace can attach to (EOPNOTSUPP): an fprobe serves there.
- * @flags: PROBEKIT_FLAG_DISABLED or zero
+ * @flags: PROBEKIT_FLAG_DISABLED, PROBEKIT_FLAG_OUTCOME
  * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KPROBE
  * @engine: the engine's own, zero
  */
@@ -88,7 +88,7 @@ struct probekit_kprobe {
  *	PROBEKIT_MAX_KRETPROBE_DATA
  * @maxactive: calls of each function that may be in flight at once; zero: a
  *	default that shrinks with the number of functions
- * @flags: PROBEKIT_FLAG_DISABLED or zero
+ * @flags: PROBEKIT_FLAG_DISABLED, PROBEKIT_FLAG_OUTCOME
  * @targets_fd: descriptor of a target set of kind PROBEKIT_KIND_KRETPROBE
  * @engine: the engine's own, zero
  */

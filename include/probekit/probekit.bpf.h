@@ -32,4 +32,48 @@
  */
 extern __u8 *probekit_entry_data(struct probekit_call *call, const int rdwr_buf_size) __ksym;
 
+/**
+ * probekit_enclosing_data() - entry data of the call that this one is part of
+ * @call: the call, as handed to the handler
+ * @rdwr_buf_size: bytes wanted, a constant, at most entry_data_size
+ *
+ * That is the innermost call of a target of the same probe that was entered on
+ * this task before @call, in the same context, and has not returned: whatever
+ * an interrupt runs is not part of what it interrupted. Calls that have no
+ * entry data are passed over: cancelled ones, missed ones, and those that other
+ * handlers saw before these were swapped in. The storage is that call's own:
+ * what an exit handler adds to it, the exit handler of the enclosing call reads.
+ *
+ * Return: the storage, or NULL where there is no such call, for kprobes, or
+ * where @rdwr_buf_size exceeds entry_data_size.
+ */
+extern __u8 *probekit_enclosing_data(struct probekit_call *call,
+				     const int rdwr_buf_size) __ksym;
+
+/**
+ * probekit_set_return() - change what a function returns
+ * @call: the call, as handed to an exit handler of an fprobe or a kretprobe
+ * @value: what the caller shall find in the register of the return value
+ *
+ * The function has run; only its caller is told something else, and must be
+ * able to cope with it. The probe needs PROBEKIT_FLAG_OUTCOME.
+ *
+ * Return: zero, or -EPERM without that flag, or in a handler of another kind.
+ */
+extern int probekit_set_return(struct probekit_call *call, __u64 value) __ksym;
+
+/**
+ * probekit_skip() - let a function return at once, without having run
+ * @call: the call, as handed to the pre handler of a kprobe at the entry of a
+ *	function
+ * @value: what the function shall return
+ *
+ * The caller must be able to cope with a function that did nothing: locks not
+ * taken, memory not allocated, arguments not consumed. Other kprobes there,
+ * registered later, do not see the call. The probe needs PROBEKIT_FLAG_OUTCOME.
+ *
+ * Return: zero, or -EPERM without that flag, or in a handler of another kind.
+ */
+extern int probekit_skip(struct probekit_call *call, __u64 value) __ksym;
+
 #endif /* PROBEKIT_BPF_H */

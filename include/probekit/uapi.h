@@ -42,9 +42,16 @@
  * DISABLED: attached, but not one hit until it is enabled.
  * KPROBE_SHARED: fprobe only; its handlers never run while one of a kprobe does
  * (the call is missed for recursion), as those of two kprobes never do.
+ * OUTCOME: its handlers may change what the probed functions return: see
+ * probekit_set_return() and probekit_skip(). Needs CAP_SYS_ADMIN, a module that
+ * was loaded with change_outcome=1, and no lockdown.
  */
 #define PROBEKIT_FLAG_DISABLED		(1U << 0)
 #define PROBEKIT_FLAG_KPROBE_SHARED	(1U << 1)
+#define PROBEKIT_FLAG_OUTCOME		(1U << 2)
+
+/* What an engine does only if its module was told to: see probekit_info. */
+#define PROBEKIT_FEATURE_OUTCOME	(1U << 0)
 
 /* Answer of PROBEKIT_IOC_INFO: what this engine is and can do. */
 struct probekit_info {
@@ -56,6 +63,8 @@ struct probekit_info {
 	__u32 max_entry_data;
 	__u32 max_active;
 	__u32 probes;		/* live probes of the whole machine */
+	__u32 features;		/* PROBEKIT_FEATURE_* */
+	__u32 reserved;
 };
 
 /*

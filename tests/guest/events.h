@@ -59,4 +59,12 @@ struct kind_hits {
 	__u64 time_ns;
 };
 
+/* What enclosing.bpf.c keeps, per target. */
+struct family {
+	__u64 calls;
+	__u64 children;		/* calls made directly by these, which exits added up */
+	__u64 orphans;		/* handlers that saw no enclosing call */
+	__u64 parents;		/* bit mask: targets that the enclosing calls were of */
+};
+
 #endif /* EVENTS_H */
