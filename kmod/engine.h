@@ -230,6 +230,10 @@ extern bool probekit_change_outcome;
 int probekit_may_change_outcome(void);
 void probekit_return_at_once(void);
 
+/* stack.c */
+u32 probekit_kernel_stack(const struct probekit_call *call, u64 *ips, u32 room);
+u32 probekit_user_stack(u64 *ips, u32 room);
+
 /* calibrate.c */
 extern unsigned long probekit_return_trampoline;
 extern unsigned long probekit_parking;

@@ -43,6 +43,18 @@ __bpf_kfunc u8 *probekit_enclosing_data(struct probekit_call *call, const int rd
 }
 NOKPROBE_SYMBOL(probekit_enclosing_data);
 
+__bpf_kfunc int probekit_stack(struct probekit_call *call, void *buf, u32 buf__sz, u64 flags)
+{
+	u32 room = buf__sz / sizeof(u64);
+
+	if (!room || buf__sz % sizeof(u64) || flags & ~PROBEKIT_STACK_USER)
+		return -EINVAL;
+	return sizeof(u64) * (flags & PROBEKIT_STACK_USER ?
+			      probekit_user_stack(buf, room) :
+			      probekit_kernel_stack(call, buf, room));
+}
+NOKPROBE_SYMBOL(probekit_stack);
+
 /* Handlers at entry and exit are told apart by the verifier, see below. */
 static bool may_change(struct probekit_call *call, bool kprobe)
 {
@@ -80,6 +92,7 @@ BTF_ID_FLAGS(func, probekit_entry_data, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, probekit_enclosing_data, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, probekit_set_return, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, probekit_skip, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, probekit_stack, KF_TRUSTED_ARGS)
 BTF_KFUNCS_END(probekit_kfunc_ids)
 
 BTF_ID_LIST_SINGLE(set_return_id, func, probekit_set_return)

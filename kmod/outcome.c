@@ -35,10 +35,10 @@ int probekit_may_change_outcome(void)
  * it. In assembly, so that nothing touches the return value.
  */
 asm(".pushsection .text\n"
-    ".globl probekit_return_at_once\n"
-    ".type probekit_return_at_once, @function\n"
-    "probekit_return_at_once:\n"
-    ANNOTATE_NOENDBR
-    "	" ASM_RET
-    ".size probekit_return_at_once, .-probekit_return_at_once\n"
-    ".popsection\n");
+	".globl probekit_return_at_once\n"
+	".type probekit_return_at_once, @function\n"
+	"probekit_return_at_once:\n"
+	ANNOTATE_NOENDBR
+	"	" ASM_RET
+	".size probekit_return_at_once, .-probekit_return_at_once\n"
+	".popsection\n");

@@ -51,6 +51,23 @@ extern __u8 *probekit_enclosing_data(struct probekit_call *call,
 				     const int rdwr_buf_size) __ksym;
 
 /**
+ * probekit_stack() - the call stack
+ * @call: the call, as handed to the handler
+ * @buf: where to, as __u64
+ * @buf__sz: bytes, a multiple of eight; what does not fit is left out
+ * @flags: zero, or PROBEKIT_STACK_USER
+ *
+ * Of the kernel: first entry_ip, then where it returns to and so on outwards,
+ * the same in entry and exit handlers; true addresses, never those of
+ * trampolines, and no frame of the engine. Of user space: first where the task
+ * entered the kernel, then what frame pointers lead to, as far as it is in memory.
+ *
+ * Return: bytes written, zero where there is no such stack; -EINVAL.
+ */
+extern int probekit_stack(struct probekit_call *call, void *buf, __u32 buf__sz,
+			  __u64 flags) __ksym;
+
+/**
  * probekit_set_return() - change what a function returns
  * @call: the call, as handed to an exit handler of an fprobe or a kretprobe
  * @value: what the caller shall find in the register of the return value

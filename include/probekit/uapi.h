@@ -53,6 +53,9 @@
 /* What an engine does only if its module was told to: see probekit_info. */
 #define PROBEKIT_FEATURE_OUTCOME	(1U << 0)
 
+/* Flags of probekit_stack(). */
+#define PROBEKIT_STACK_USER	(1ULL << 0)	/* the stack in user space */
+
 /* Answer of PROBEKIT_IOC_INFO: what this engine is and can do. */
 struct probekit_info {
 	__u32 size;		/* in: sizeof(struct probekit_info) */

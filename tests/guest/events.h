@@ -67,4 +67,24 @@ struct family {
 	__u64 parents;		/* bit mask: targets that the enclosing calls were of */
 };
 
+/* What stack.bpf.c keeps, per handler. */
+#define STACK_FPROBE_ENTRY	0U
+#define STACK_FPROBE_EXIT	1U
+#define STACK_KPROBE		2U
+#define STACK_KRETPROBE_ENTRY	3U
+#define STACK_KRETPROBE_EXIT	4U
+#define STACKS			5U
+
+struct stacks {
+	__u64 count;
+	__s64 kernel_bytes;
+	__s64 user_bytes;
+	__s64 small_bytes;
+	__s64 odd_size;		/* what was answered for 12 bytes */
+	__s64 bad_flags;	/* and for an unknown flag */
+	__u64 kernel[32];
+	__u64 user[32];
+	__u64 small[2];
+};
+
 #endif /* EVENTS_H */
