@@ -2,6 +2,7 @@
 #include "handlers.hpp"
 
 #include "count.skel.h"
+#include "inject.skel.h"
 #include "latency.skel.h"
 
 namespace probekit::handlers {
@@ -16,6 +17,7 @@ std::span<const std::byte> bytes(const void* (*elf)(std::size_t*)) {
 }  // namespace
 
 std::span<const std::byte> count() { return bytes(count_bpf::elf_bytes); }
+std::span<const std::byte> inject() { return bytes(inject_bpf::elf_bytes); }
 std::span<const std::byte> latency() { return bytes(latency_bpf::elf_bytes); }
 
 }  // namespace probekit::handlers

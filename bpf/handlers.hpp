@@ -10,6 +10,7 @@
 namespace probekit::handlers {
 
 std::span<const std::byte> count();
+std::span<const std::byte> inject();
 std::span<const std::byte> latency();
 
 }  // namespace probekit::handlers

@@ -29,6 +29,8 @@ int dispatch(const Options& options) {
       return run_count(options);
     case Command::latency:
       return run_latency(options);
+    case Command::inject:
+      return run_inject(options);
     case Command::status:
       return run_status(options);
   }

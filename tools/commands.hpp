@@ -21,6 +21,7 @@ enum ExitStatus : int {
 int run(std::span<const std::string> arguments) noexcept;
 
 int run_check(const Options& options);
+int run_inject(const Options& options);
 int run_list(const Options& options);
 int run_count(const Options& options);
 int run_latency(const Options& options);

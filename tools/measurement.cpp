@@ -59,8 +59,10 @@ class Measurement {
   int run() {
     require_ftrace();
     const Engine engine = Engine::open();
-    const Aim aimed = aim(engine, wanted_.patterns, wanted_.excludes,
-                          select_options(options_));
+    require_features(engine);
+    SelectOptions how = select_options(options_);
+    how.kind = instrument_.kind;
+    const Aim aimed = aim(engine, wanted_.patterns, wanted_.excludes, how);
     report(aimed.selection);
     if (!aimed.targets) return nothing_to_probe(aimed.selection);
 
@@ -78,6 +80,17 @@ class Measurement {
   }
 
  private:
+  void require_features(const Engine& engine) const {
+    if ((instrument_.flags & PROBEKIT_FLAG_OUTCOME) == 0 ||
+        (engine.info().features & PROBEKIT_FEATURE_OUTCOME) != 0) {
+      return;
+    }
+    throw UnsupportedError(
+        "change", "what functions return", 0, "the module does not allow it",
+        "load it anew with change_outcome=1: rmmod probekit; modprobe probekit "
+        "change_outcome=1");
+  }
+
   void report(const Selection& selection) const {
     for (const auto& line : unmatched_lines(selection, options_.verbose))
       diagnose(line);
@@ -104,6 +117,9 @@ class Measurement {
     instrument_.set_up(object);
     object.set_max_entries(instrument_.map, set.accepted());
     object.set_targets(instrument_.name, set);
+    if (instrument_.flags != 0) {
+      object.set_flags(instrument_.name, instrument_.flags);
+    }
     if (options_.maxactive != 0) {
       object.set_maxactive(instrument_.name, options_.maxactive);
     }
@@ -136,6 +152,12 @@ class Measurement {
     try {
       return object.attach(instrument_.name);
     } catch (const Error& error) {
+      if (error.code().value() == EOPNOTSUPP &&
+          (instrument_.flags & PROBEKIT_FLAG_OUTCOME) != 0) {
+        throw Error("change", "what these functions return", EOPNOTSUPP,
+                    "ftrace cannot attach to the entry of one of them",
+                    "choose from what probekit list shows");
+      }
       if (error.code().value() != EINTR) throw;
       return std::nullopt;
     }

@@ -21,6 +21,8 @@ struct Instrument {
   std::string_view name;  ///< of the object, and of the probe in it
   std::span<const std::byte> object;
   std::string_view map;  ///< a per-CPU array with an entry per target
+  std::uint32_t kind = PROBEKIT_KIND_FPROBE;
+  std::uint32_t flags = 0;  ///< PROBEKIT_FLAG_*
   /// What is particular about its constants; before load().
   std::function<void(Object&)> set_up;
   /// One target's figures so far.

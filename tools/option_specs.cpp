@@ -12,7 +12,8 @@ constexpr unsigned kList = static_cast<unsigned>(Command::list);
 constexpr unsigned kCount = static_cast<unsigned>(Command::count);
 constexpr unsigned kLatency = static_cast<unsigned>(Command::latency);
 constexpr unsigned kStatus = static_cast<unsigned>(Command::status);
-constexpr unsigned kMeasure = kCount | kLatency;
+constexpr unsigned kInject = static_cast<unsigned>(Command::inject);
+constexpr unsigned kMeasure = kCount | kLatency | kInject;
 constexpr unsigned kSelect = kMeasure | kList;
 constexpr unsigned kAll = kSelect | kCheck | kStatus;
 
@@ -29,6 +30,10 @@ constexpr std::array kCommands{
     CommandSpec{Command::latency, "latency", "PATTERN... [-- PROGRAM ARGS...]",
                 "time that calls of each function take",
                 "probekit latency -d 5 --min 10us vfs_read vfs_write"},
+    CommandSpec{Command::inject, "inject", "PATTERN... [-- PROGRAM ARGS...]",
+                "let functions return a value without having run",
+                "probekit inject vfs_fsync_range --return -EIO --every 10 "
+                "-- make"},
     CommandSpec{Command::status, "status", "",
                 "live probes of the whole machine, whoever owns them",
                 "probekit status --json"},
@@ -62,6 +67,12 @@ constexpr std::array kOptions{
                "print each interval's own figures"},
     OptionSpec{"histogram", 0, "WHICH", kLatency, false,
                "all, none, or the top ten functions: top (default)"},
+    OptionSpec{"return", 0, "VALUE", kInject, false,
+               "what the functions return: -ENOMEM, 0, 0x1f"},
+    OptionSpec{"every", 0, "N", kInject, false, "only each N-th call"},
+    OptionSpec{"probability", 0, "P", kInject, false,
+               "only so many of all calls: 0.01, 1%"},
+    OptionSpec{"times", 0, "N", kInject, false, "only the first N calls"},
     OptionSpec{"disable", 0, "ID", kStatus, false,
                "let this probe rest: no hits, no cost, still attached"},
     OptionSpec{"enable", 0, "ID", kStatus, false, "wake it up again"},

@@ -156,6 +156,11 @@ void apply(Options& options, std::string_view name, const std::string& value) {
   }
   if (name == "duration") options.duration = parse_seconds(value);
   if (name == "interval") options.interval = parse_seconds(value);
+  Injection& injection = options.injection;
+  if (name == "return") injection.value = parse_return(value);
+  if (name == "every") injection.every = parse_number(value, 1, kMaxId);
+  if (name == "times") injection.times = parse_number(value, 1, kMaxId);
+  if (name == "probability") injection.probability = parse_probability(value);
   if (name == "enable") options.enable = parse_u32(value, kMaxId);
   if (name == "disable") options.disable = parse_u32(value, kMaxId);
   if (name == "histogram") options.histogram = parse_histogram(value);
@@ -202,7 +207,8 @@ void check_program(const Options& options, const CommandSpec& command,
     return;
   }
   if (command.command != Command::count &&
-      command.command != Command::latency) {
+      command.command != Command::latency &&
+      command.command != Command::inject) {
     wrong(command, "-- PROGRAM", fmt::format("{} runs none", command.name));
   }
   if (options.program.empty() || options.program.front().empty()) {
@@ -212,6 +218,20 @@ void check_program(const Options& options, const CommandSpec& command,
     wrong(command, "--pid, --tid or --cgroup with a PROGRAM",
           "only PROGRAM and its descendants are measured",
           "add --all-processes to measure others while it runs");
+  }
+}
+
+void check_injection(const Injection& injection, const CommandSpec& command) {
+  if (!injection.value) {
+    throw UsageError("tell", "what the functions shall return", 0,
+                     "--return is missing",
+                     fmt::format("for example: {}", command.example));
+  }
+  const int limits = (injection.every != 0) + (injection.times != 0) +
+                     (injection.probability != 0);
+  if (limits > 1) {
+    wrong(command, "--every, --times and --probability",
+          "they exclude one another");
   }
 }
 
@@ -256,6 +276,9 @@ Options parse_options(const CommandSpec& command,
   if (options.help) return options;
   check_patterns(options, command);
   check_program(options, command, has_program);
+  if (command.command == Command::inject) {
+    check_injection(options.injection, command);
+  }
   return options;
 }
 

@@ -18,7 +18,8 @@ enum class Command : unsigned {
   list = 2,
   count = 4,
   latency = 8,
-  status = 16
+  status = 16,
+  inject = 32
 };
 
 /// What a command is called and good for.
@@ -54,6 +55,16 @@ struct FilterOptions {
   bool operator==(const FilterOptions&) const = default;
 };
 
+/// What calls return, and which of them; the rest run as ever.
+struct Injection {
+  std::optional<std::uint64_t> value;
+  std::uint64_t every = 0;  ///< each so many-th call, zero: no such limit
+  std::uint64_t times = 0;  ///< the first so many, zero: no such limit
+  double probability = 0;   ///< at most 1, zero: no such limit
+
+  bool operator==(const Injection&) const = default;
+};
+
 /// Of which functions a histogram is printed.
 enum class HistogramChoice { top, all, none };
 
@@ -75,6 +86,7 @@ struct Options {
   std::optional<std::chrono::nanoseconds> interval;
   std::uint32_t maxactive = 0;  ///< zero: the engine's default
 
+  Injection injection;
   std::uint32_t enable = 0;   ///< a probe's id, zero: none
   std::uint32_t disable = 0;  ///< the same
 

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <system_error>
 #include <vector>
 
 namespace probekit::tools {
@@ -92,6 +94,46 @@ std::uint64_t parse_number(std::string_view text, std::uint64_t low,
   const std::uint64_t value = parse_digits(text);
   if (value < low || value > high) {
     throw BadValue(fmt::format("not between {} and {}", low, high));
+  }
+  return value;
+}
+
+std::uint64_t parse_return(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const std::string_view rest = text.substr(negative ? 1 : 0);
+  std::uint64_t value = 0;
+  if (rest.starts_with('E')) {
+    constexpr int kMaxErrno = 4095;
+    for (int number = 1; number <= kMaxErrno && value == 0; ++number) {
+      const char* name = strerrorname_np(number);
+      if (name && rest == name) value = static_cast<std::uint64_t>(number);
+    }
+    if (value == 0) throw BadValue("there is no such error");
+  } else {
+    const bool hex = rest.starts_with("0x");
+    const std::string_view digits = rest.substr(hex ? 2 : 0);
+    const auto [end, error] = std::from_chars(
+        digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+    if (error != std::errc() || end != digits.data() + digits.size()) {
+      throw BadValue("neither an error such as -ENOMEM nor a 64-bit number");
+    }
+  }
+  return negative ? -value : value;
+}
+
+double parse_probability(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  const std::string_view digits =
+      text.substr(0, text.size() - (percent ? 1 : 0));
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) {
+    throw BadValue("not a number such as 0.01 or 1%");
+  }
+  if (percent) value /= 100;
+  if (!(value > 0 && value <= 1)) {
+    throw BadValue("not more than 0 and at most 1 (100%)");
   }
   return value;
 }

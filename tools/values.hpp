@@ -27,6 +27,12 @@ std::chrono::nanoseconds parse_duration(std::string_view text);
 /// A number of seconds, more than zero: 5, 0.25.
 std::chrono::nanoseconds parse_seconds(std::string_view text);
 
+/// What a function may return: -ENOMEM, a decimal number, or a hexadecimal one.
+std::uint64_t parse_return(std::string_view text);
+
+/// More than zero and at most one: 0.01, 1%.
+double parse_probability(std::string_view text);
+
 /// Three significant digits and the unit that suits: 250 ns, 1.50 ms.
 std::string format_duration(std::uint64_t ns);
 

@@ -2,15 +2,17 @@
 //
 // Handlers that change what functions return, where that is allowed.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <probekit/error.hpp>
 
+#include "cli.hpp"
 #include "outcome.skel.h"
-#include "support.hpp"
 
 namespace probekit::test {
 namespace {
@@ -133,6 +135,63 @@ TEST_F(OutcomeTest, NotWhereTheModuleDoesNotAllowIt) {
   Probe probe = make(engine, "skipping", PROBEKIT_KIND_KPROBE,
                      address_of("target_middle"), kMinusEnomem);
   EXPECT_EQ(errno_of([&] { probe.attach(); }), EOPNOTSUPP);
+}
+
+class InjectCommandTest : public OutcomeTest {
+ protected:
+  /// What 10 calls returned while the command ran, and what it printed.
+  Result inject(Words words) {
+    results_.clear();
+    words.insert(words.begin(),
+                 {"probekit", "inject", "probekit_target:target_middle", "-a",
+                  "--json"});
+    Command command(words);
+    const Engine engine = Engine::open();
+    EXPECT_TRUE(eventually([&] { return engine.probes().size() == 1; }));
+    for (int i = 0; i < 10; ++i) {
+      results_.push_back(target_.run(TARGET_CHAIN, 1, {1}));
+    }
+    command.kill(SIGINT);
+    return command.wait();
+  }
+
+  std::int64_t changed() const {
+    return std::count(results_.begin(), results_.end(), 100 - ENOMEM);
+  }
+
+  Target target_;
+  std::vector<std::int64_t> results_;
+};
+
+TEST_F(InjectCommandTest, EachCall) {
+  const Result result = inject({"--return", "-ENOMEM"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(changed(), 10);
+  EXPECT_EQ(calls_of(result, "target_middle"), 10u);
+  EXPECT_TRUE(result.says("must be able to cope")) << result.err;
+}
+
+TEST_F(InjectCommandTest, SomeCalls) {
+  Result result = inject({"--return=-12", "--every", "5"});
+  EXPECT_EQ(changed(), 2);
+  EXPECT_EQ(results_[4], 100 - ENOMEM);
+  EXPECT_EQ(results_[9], 100 - ENOMEM);
+  result = inject({"--return=-ENOMEM", "--times", "3"});
+  EXPECT_EQ(changed(), 3);
+  EXPECT_EQ(results_[2], 100 - ENOMEM);
+  EXPECT_EQ(calls_of(result, "target_middle"), 3u);
+  result = inject({"--return=-ENOMEM", "--probability", "100%"});
+  EXPECT_EQ(changed(), 10);
+  result = inject({"--return=-ENOMEM", "--comm", "nobody"});
+  EXPECT_EQ(changed(), 0);
+}
+
+TEST_F(InjectCommandTest, NotWhereTheModuleDoesNotAllowIt) {
+  reload("");
+  const Result result = probekit(
+      {"inject", "probekit_target:target_middle", "--return", "0", "-a"});
+  EXPECT_EQ(result.status, 3);
+  EXPECT_TRUE(result.says("change_outcome=1")) << result.err;
 }
 
 }  // namespace

@@ -172,6 +172,44 @@ TEST(Options, CommIsAsLongAsTheKernelKeepsIt) {
               HasSubstr("15 bytes"));
 }
 
+TEST(Options, InjectedValues) {
+  const auto value = [](const char* text) {
+    return parse({"inject", "f", "--return", text}).injection.value;
+  };
+  EXPECT_EQ(value("0"), 0u);
+  EXPECT_EQ(value("-ENOMEM"), -12ull);
+  EXPECT_EQ(value("EPERM"), 1u);
+  EXPECT_EQ(value("-5"), -5ull);
+  EXPECT_EQ(value("0xffffffffffffffff"), ~0ull);
+  for (const char* bad : {"", "-", "-E", "-ENOSUCH", "ENOMEMx", "1x", "0x",
+                          "+1", "--1", "18446744073709551616"}) {
+    EXPECT_THAT(complaint({"inject", "f", "--return", bad}),
+                HasSubstr("--return"))
+        << bad;
+  }
+  EXPECT_THAT(complaint({"inject", "f"}), HasSubstr("--return is missing"));
+}
+
+TEST(Options, InjectedCalls) {
+  const auto parsed = [](const char* option, const char* text) {
+    return parse({"inject", "f", "--return", "0", option, text}).injection;
+  };
+  EXPECT_EQ(parsed("--every", "10").every, 10u);
+  EXPECT_EQ(parsed("--times", "3").times, 3u);
+  EXPECT_DOUBLE_EQ(parsed("--probability", "0.25").probability, 0.25);
+  EXPECT_DOUBLE_EQ(parsed("--probability", "1%").probability, 0.01);
+  EXPECT_DOUBLE_EQ(parsed("--probability", "100%").probability, 1);
+  for (const char* bad : {"0", "-0.1", "1.1", "101%", "%", "nan", "inf", "x"}) {
+    EXPECT_THAT(
+        complaint({"inject", "f", "--return", "0", "--probability", bad}),
+        HasSubstr("--probability"))
+        << bad;
+  }
+  EXPECT_THAT(complaint({"inject", "f", "--return", "0", "--every", "2",
+                         "--times", "3"}),
+              HasSubstr("exclude one another"));
+}
+
 TEST(Options, HistogramChoices) {
   EXPECT_EQ(parse({"latency", "f", "--histogram", "none"}).histogram,
             HistogramChoice::none);
