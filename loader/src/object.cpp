@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -101,10 +102,10 @@ bpf_map& probe_of(const detail::ObjectState& state, std::string_view name) {
   return map;
 }
 
-/// Where a named data member of a struct_ops map lies, by the object's own
-/// BTF: it may have been built with another version of the header.
-std::span<std::byte> member_of(const detail::ObjectState& state,
-                               std::string_view probe, const char* member) {
+/// Where a named member of a struct_ops map lies, by the object's own BTF: it
+/// may have been built with another version of the header. Empty: nowhere.
+std::span<std::byte> find_member(const detail::ObjectState& state,
+                                 std::string_view probe, const char* member) {
   bpf_map& map = probe_of(state, probe);
   const btf* types = bpf_object__btf(state.object.get());
   std::size_t size = 0;
@@ -122,17 +123,67 @@ std::span<std::byte> member_of(const detail::ObjectState& state,
     const auto length = btf__resolve_size(types, members[i].type);
     return {data + offset, static_cast<std::size_t>(length)};
   }
-  throw Error("set", fmt::format("{} of {} of {}", member, probe, state.name),
-              ENOENT);
+  return {};
 }
 
 void set_member(const detail::ObjectState& state, std::string_view probe,
                 const char* member, std::uint32_t value) {
-  const std::span<std::byte> place = member_of(state, probe, member);
+  const std::span<std::byte> place = find_member(state, probe, member);
+  if (place.empty())
+    throw Error("set", fmt::format("{} of {} of {}", member, probe, state.name),
+                ENOENT);
   if (place.size() != sizeof(value))
     throw Error("set", fmt::format("{} of {} of {}", member, probe, state.name),
                 EINVAL, "its size is not 4 bytes");
   std::memcpy(place.data(), &value, sizeof(value));
+}
+
+/// The value of a member that may not be there: then zero.
+template <typename T>
+T value_of(const detail::ObjectState& state, std::string_view probe,
+           const char* member) {
+  T value{};
+  const auto place = find_member(state, probe, member);
+  if (place.size() == sizeof(value))
+    std::memcpy(&value, place.data(), sizeof(value));
+  return value;
+}
+
+/// What the engine has against the members of a probe. It says no more than
+/// EINVAL or E2BIG; these are its rules. Empty: none of these.
+std::string complaint_about(const detail::ObjectState& state,
+                            std::string_view probe) {
+  struct Limit {
+    const char* member;
+    std::uint32_t most;
+  };
+  static constexpr std::array<Limit, 4> kLimits{
+      {{"entry_data_size", PROBEKIT_MAX_ENTRY_DATA},
+       {"data_size", PROBEKIT_MAX_KRETPROBE_DATA},
+       {"nr_maxactive", PROBEKIT_MAX_ACTIVE},
+       {"maxactive", PROBEKIT_MAX_ACTIVE}}};
+  const bool has_exit =
+      value_of<std::uint64_t>(state, probe, "exit_handler") != 0 ||
+      value_of<std::uint64_t>(state, probe, "post_handler") != 0 ||
+      value_of<std::uint64_t>(state, probe, "handler") != 0;
+  for (const auto& [member, most] : kLimits) {
+    const auto value = value_of<std::uint32_t>(state, probe, member);
+    if (value > most)
+      return fmt::format("{} is {}, the most is {}", member, value, most);
+    if (value != 0 && !has_exit)
+      return fmt::format("{} is {}, but there is no handler of the exit",
+                         member, value);
+  }
+  constexpr std::uint32_t kKnown = PROBEKIT_FLAG_DISABLED |
+                                   PROBEKIT_FLAG_KPROBE_SHARED |
+                                   PROBEKIT_FLAG_OUTCOME;
+  const auto flags = value_of<std::uint32_t>(state, probe, "flags");
+  if ((flags & ~kKnown) != 0)
+    return fmt::format("flags has unknown bits: {:#x}", flags & ~kKnown);
+  if ((flags & PROBEKIT_FLAG_KPROBE_SHARED) != 0 &&
+      find_member(state, probe, "nr_maxactive").empty())
+    return "flags has PROBEKIT_FLAG_KPROBE_SHARED, which is for fprobes";
+  return {};
 }
 
 /// The bytes of a variable in the read-only data that goes with the programs.
@@ -158,7 +209,12 @@ std::size_t round_up_8(std::size_t size) {
   return (size + 7) & ~std::size_t{7};
 }
 
-[[noreturn]] void throw_attach_error(const std::string& probe, int error) {
+[[noreturn]] void throw_attach_error(const detail::ObjectState& state,
+                                     const std::string& probe, int error) {
+  if (error == EINVAL || error == E2BIG)
+    if (auto complaint = complaint_about(state, probe); !complaint.empty())
+      throw Error("attach", probe, error, std::move(complaint),
+                  "correct it in the probe's definition");
   switch (error) {
     case EPERM:
       throw UnsupportedError(
@@ -178,8 +234,10 @@ std::size_t round_up_8(std::size_t size) {
                   "lower maxactive, or the size of entry data");
     case EOPNOTSUPP:
       throw Error("attach", probe, error,
-                  "no post handler at the entry of a function",
-                  "use a probekit_fprobe there");
+                  "no post handler at the entry of a function, no change of "
+                  "the outcome elsewhere, or not by this module",
+                  "use a probekit_fprobe there; to change the outcome, load "
+                  "the module with change_outcome=1");
     case EMEDIUMTYPE:
       throw Error("attach", probe, error,
                   "its target set is for another kind of probe",
@@ -271,7 +329,7 @@ Link Object::attach(std::string_view probe) {
   auto state = std::make_unique<detail::LinkState>();
   state->objects.push_back(state_);
   state->link.reset(bpf_map__attach_struct_ops(&map));
-  if (!state->link) throw_attach_error(std::string(probe), errno);
+  if (!state->link) throw_attach_error(*state_, std::string(probe), errno);
   return Link(std::move(state));
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <probekit/error.hpp>
 
 #include "support.hpp"
 
@@ -110,6 +111,36 @@ TEST_F(RefusalTest, BadOnesAmongThousands) {
   EXPECT_EQ(set.accepted(), 2u);
   for (std::size_t i = 0; i < targets.size(); ++i)
     EXPECT_EQ(set.verdicts()[i], i == 500 || i == 999 ? kOk : kNotTraceable);
+}
+
+/// What the error says when a probe cannot be attached.
+std::string complaint(Probe probe) {
+  try {
+    probe.attach();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(RefusalTest, WhatIsWrongWithAProbeIsNamed) {
+  const auto with = [&](const char* name, std::uint32_t maxactive,
+                        std::uint32_t flags) {
+    Probe probe = make_probe(elf::counters(), name, {at("target_leaf")});
+    probe.object.set_maxactive(name, maxactive);
+    probe.object.set_flags(name, flags);
+    return complaint(std::move(probe));
+  };
+  EXPECT_NE(with("both", PROBEKIT_MAX_ACTIVE + 1, 0)
+                .find("nr_maxactive is 1048577, the most is 1048576"),
+            std::string::npos);
+  EXPECT_NE(with("entry_only", 5, 0)
+                .find("nr_maxactive is 5, but there is no handler of the exit"),
+            std::string::npos)
+      << with("entry_only", 5, 0);
+  EXPECT_NE(with("both", 0, 0x100).find("flags has unknown bits: 0x100"),
+            std::string::npos);
+  EXPECT_EQ(with("both", 0, 0), "no error");
 }
 
 TEST_F(RefusalTest, NothingToProbe) {

@@ -168,8 +168,7 @@ TEST_P(StatusTest, OptimisedOnesAreCounted) {
   Probe probe = make(inside);
   probe.attach();
   // The optimiser takes its time, and does what it can.
-  eventually([&] { return kprobes_listed("[OPTIMIZED]") > 0; },
-             std::chrono::seconds(3));
+  eventually([&] { return kprobes_listed("[OPTIMIZED]") > 0; });
   EXPECT_TRUE(eventually([&] {
     return probe.stats().optimised ==
            static_cast<unsigned>(kprobes_listed("[OPTIMIZED]"));
