@@ -66,8 +66,7 @@ static __always_inline void raise_to(__u64 *extreme, __u64 value)
 	}
 }
 
-SEC("struct_ops")
-int BPF_PROG(latency_entry, struct probekit_call *call)
+static __always_inline int enter(struct probekit_call *call)
 {
 	__u64 *start;
 
@@ -80,8 +79,7 @@ int BPF_PROG(latency_entry, struct probekit_call *call)
 	return 0;
 }
 
-SEC("struct_ops")
-void BPF_PROG(latency_exit, struct probekit_call *call)
+static __always_inline void leave(struct probekit_call *call)
 {
 	__u64 now = bpf_ktime_get_ns(), ns;
 	__u32 target = call->target;
@@ -102,11 +100,43 @@ void BPF_PROG(latency_exit, struct probekit_call *call)
 	raise_to(&stats->min_inverted, ~ns);
 }
 
+/* A program belongs to one member of one type, so there is one for each kind. */
+SEC("struct_ops")
+int BPF_PROG(latency_entry, struct probekit_call *call)
+{
+	return enter(call);
+}
+
+SEC("struct_ops")
+void BPF_PROG(latency_exit, struct probekit_call *call)
+{
+	leave(call);
+}
+
+SEC("struct_ops")
+int BPF_PROG(latency_kretprobe_entry, struct probekit_call *call)
+{
+	return enter(call);
+}
+
+SEC("struct_ops")
+void BPF_PROG(latency_kretprobe_return, struct probekit_call *call)
+{
+	leave(call);
+}
+
 SEC(".struct_ops.link")
 struct probekit_fprobe latency = {
 	.entry_handler = (void *)latency_entry,
 	.exit_handler = (void *)latency_exit,
 	.entry_data_size = sizeof(__u64),
+};
+
+SEC(".struct_ops.link")
+struct probekit_kretprobe latency_kretprobe = {
+	.entry_handler = (void *)latency_kretprobe_entry,
+	.handler = (void *)latency_kretprobe_return,
+	.data_size = sizeof(__u64),
 };
 
 char LICENSE[] SEC("license") = "GPL";

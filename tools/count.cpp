@@ -14,12 +14,25 @@ Reading read_calls(const Object& object, std::uint32_t target) {
   return {std::accumulate(cpus.begin(), cpus.end(), std::uint64_t{0}), {}};
 }
 
+std::string_view probe_of(std::uint32_t kind) {
+  switch (kind) {
+    case PROBEKIT_KIND_KPROBE:
+      return "count_kprobe";
+    case PROBEKIT_KIND_KRETPROBE:
+      return "count_kretprobe";
+    default:
+      return "count";
+  }
+}
+
 }  // namespace
 
 int run_count(const Options& options) {
   return measure(options, {.name = "count",
+                           .probe = probe_of(options.kind),
                            .object = handlers::count(),
                            .map = "calls",
+                           .kind = options.kind,
                            .set_up = [](Object&) {},
                            .read = read_calls});
 }

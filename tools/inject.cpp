@@ -34,6 +34,7 @@ int run_inject(const Options& options) {
       "cope, or the machine may hang, crash or lose data");
   return measure(options,
                  {.name = "inject",
+                  .probe = "inject",
                   .object = handlers::inject(),
                   .map = "injected",
                   .kind = PROBEKIT_KIND_KPROBE,

@@ -44,8 +44,11 @@ int run_latency(const Options& options) {
   return measure(
       options,
       {.name = "latency",
+       .probe = options.kind == PROBEKIT_KIND_KRETPROBE ? "latency_kretprobe"
+                                                        : "latency",
        .object = handlers::latency(),
        .map = "latencies",
+       .kind = options.kind,
        .set_up = [min](Object& object) { object.set_constant("min_ns", min); },
        .read = read_times});
 }

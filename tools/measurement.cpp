@@ -113,15 +113,16 @@ class Measurement {
 
   Object prepare(const TargetSet& set) const {
     Object object(std::string(instrument_.name), instrument_.object);
+    object.keep_only(instrument_.probe);
     filter_.apply(object);
     instrument_.set_up(object);
     object.set_max_entries(instrument_.map, set.accepted());
-    object.set_targets(instrument_.name, set);
+    object.set_targets(instrument_.probe, set);
     if (instrument_.flags != 0) {
-      object.set_flags(instrument_.name, instrument_.flags);
+      object.set_flags(instrument_.probe, instrument_.flags);
     }
     if (options_.maxactive != 0) {
-      object.set_maxactive(instrument_.name, options_.maxactive);
+      object.set_maxactive(instrument_.probe, options_.maxactive);
     }
     object.load();
     return object;
@@ -150,7 +151,7 @@ class Measurement {
         &signals_);
     if (signals_.received() != 0) return std::nullopt;
     try {
-      return object.attach(instrument_.name);
+      return object.attach(instrument_.probe);
     } catch (const Error& error) {
       if (error.code().value() == EOPNOTSUPP &&
           (instrument_.flags & PROBEKIT_FLAG_OUTCOME) != 0) {

@@ -18,7 +18,8 @@ namespace probekit::tools {
 
 /// Handlers that measure.
 struct Instrument {
-  std::string_view name;  ///< of the object, and of the probe in it
+  std::string_view name;   ///< of the object
+  std::string_view probe;  ///< in it, of that kind
   std::span<const std::byte> object;
   std::string_view map;  ///< a per-CPU array with an entry per target
   std::uint32_t kind = PROBEKIT_KIND_FPROBE;

@@ -44,6 +44,8 @@ constexpr std::array kOptions{
                "leave these functions out (repeatable)"},
     OptionSpec{"with-arg", 0, "TYPE", kSelect, false,
                "only functions that take a TYPE *, by BTF"},
+    OptionSpec{"kind", 0, "KIND", kSelect & ~kInject, false,
+               "what carries the probes: fprobe, kprobe or kretprobe"},
     OptionSpec{"force", 0, "", kSelect, false,
                "also functions that handlers themselves run on"},
     OptionSpec{"why", 0, "", kList, false,

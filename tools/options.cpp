@@ -122,6 +122,13 @@ HistogramChoice parse_histogram(std::string_view value) {
   throw BadValue("not one of top, all, none");
 }
 
+std::uint32_t parse_kind(std::string_view value) {
+  if (value == "fprobe") return PROBEKIT_KIND_FPROBE;
+  if (value == "kprobe") return PROBEKIT_KIND_KPROBE;
+  if (value == "kretprobe") return PROBEKIT_KIND_KRETPROBE;
+  throw BadValue("not one of fprobe, kprobe, kretprobe");
+}
+
 std::string parse_text(const std::string& value) {
   if (value.empty()) throw BadValue("empty");
   return value;
@@ -143,6 +150,7 @@ std::uint32_t parse_u32(const std::string& value, std::uint64_t high) {
 void apply(Options& options, std::string_view name, const std::string& value) {
   if (name == "exclude") options.excludes.push_back(parse_text(value));
   if (name == "with-arg") options.with_arg = parse_text(value);
+  if (name == "kind") options.kind = parse_kind(value);
   if (name == "force") options.force = true;
   if (name == "why") options.why = true;
   if (name == "pid") options.filter.pid = parse_u32(value, kMaxPid);
@@ -276,6 +284,11 @@ Options parse_options(const CommandSpec& command,
   if (options.help) return options;
   check_patterns(options, command);
   check_program(options, command, has_program);
+  if (command.command == Command::latency &&
+      options.kind == PROBEKIT_KIND_KPROBE) {
+    wrong(command, "--kind kprobe with latency", "a kprobe sees no return",
+          "choose fprobe or kretprobe");
+  }
   if (command.command == Command::inject) {
     check_injection(options.injection, command);
   }

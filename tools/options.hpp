@@ -3,6 +3,8 @@
 #ifndef PROBEKIT_TOOLS_OPTIONS_HPP
 #define PROBEKIT_TOOLS_OPTIONS_HPP
 
+#include <probekit/uapi.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -77,6 +79,7 @@ struct Options {
   std::vector<std::string> patterns;
   std::vector<std::string> excludes;
   std::string with_arg;  ///< empty: any arguments
+  std::uint32_t kind = PROBEKIT_KIND_FPROBE;
   bool force = false;
   bool why = false;
 

@@ -24,6 +24,7 @@ Wanted read_patterns(const Options& options) {
 
 SelectOptions select_options(const Options& options) {
   SelectOptions how;
+  how.kind = options.kind;
   how.include_excluded = options.force;
   if (!options.with_arg.empty()) how.only = functions_taking(options.with_arg);
   return how;

@@ -67,12 +67,16 @@ class Object {
   /// Number of entries of a map, before load().
   void set_max_entries(std::string_view map, std::uint32_t entries);
 
+  /// Leaves out all other probes of the object and their programs, before
+  /// load(). Without that everything is loaded, whatever is attached.
+  void keep_only(std::string_view probe);
+
   /// Aims the probe (a struct_ops map) at a target set, before load(). The
   /// set must outlive attach().
   void set_targets(std::string_view probe, const TargetSet& targets);
 
-  /// Limits the calls in flight of a probe, before load(); zero: the
-  /// engine's default.
+  /// Limits the calls in flight of a probe, for a kretprobe of each function,
+  /// before load(); zero: the engine's default.
   void set_maxactive(std::string_view probe, std::uint32_t calls);
 
   /// Sets PROBEKIT_FLAG_* of a probe, before load().

@@ -295,13 +295,24 @@ void Object::set_max_entries(std::string_view map, std::uint32_t entries) {
     throw Error("resize", fmt::format("map {} of {}", map, state_->name), -err);
 }
 
+void Object::keep_only(std::string_view probe) {
+  const bpf_map* kept = &probe_of(*state_, probe);
+  bpf_map* map = nullptr;
+  // libbpf leaves programs out that no map is left for.
+  bpf_object__for_each_map(map, state_->object.get()) {
+    if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS && map != kept)
+      bpf_map__set_autocreate(map, false);
+  }
+}
+
 void Object::set_targets(std::string_view probe, const TargetSet& targets) {
   set_member(*state_, probe, "targets_fd",
              static_cast<std::uint32_t>(targets.fd()));
 }
 
 void Object::set_maxactive(std::string_view probe, std::uint32_t calls) {
-  set_member(*state_, probe, "nr_maxactive", calls);
+  const bool fprobe = !find_member(*state_, probe, "nr_maxactive").empty();
+  set_member(*state_, probe, fprobe ? "nr_maxactive" : "maxactive", calls);
 }
 
 void Object::set_flags(std::string_view probe, std::uint32_t flags) {

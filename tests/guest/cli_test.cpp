@@ -319,6 +319,27 @@ TEST_F(CliTest, ListsAndSaysWhyNot) {
   EXPECT_GE(functions_of(json).size(), 20u);
 }
 
+TEST_F(CliTest, EveryKindCountsTheSame) {
+  for (const char* kind : {"fprobe", "kprobe", "kretprobe"}) {
+    const Result result =
+        probekit({"count", "--json", "--kind", kind, kRead, kMark, "--",
+                  "probekit_workload", "reads=30", "marks=4"});
+    expect_good_json(result, false);
+    EXPECT_EQ(calls_of(result, kRead), 30u) << kind;
+    EXPECT_EQ(calls_of(result, kMark), 4u) << kind;
+  }
+}
+
+TEST_F(CliTest, LatencyByKretprobe) {
+  for (const char* kind : {"fprobe", "kretprobe"}) {
+    const Result result =
+        probekit({"latency", "--json", "--kind", kind, "--maxactive", "64",
+                  kRead, "--", "probekit_workload", "reads=30"});
+    expect_good_json(result, true);
+    EXPECT_EQ(calls_of(result, kRead), 30u) << kind;
+  }
+}
+
 TEST_F(CliTest, StatusShowsWhoProbesWhat) {
   load_test_module("probekit_target");
   const Target target;

@@ -172,6 +172,18 @@ TEST(Options, CommIsAsLongAsTheKernelKeepsIt) {
               HasSubstr("15 bytes"));
 }
 
+TEST(Options, Kinds) {
+  EXPECT_EQ(parse({"count", "f"}).kind, unsigned{PROBEKIT_KIND_FPROBE});
+  EXPECT_EQ(parse({"count", "f", "--kind", "kprobe"}).kind,
+            unsigned{PROBEKIT_KIND_KPROBE});
+  EXPECT_EQ(parse({"latency", "f", "--kind=kretprobe"}).kind,
+            unsigned{PROBEKIT_KIND_KRETPROBE});
+  EXPECT_THAT(complaint({"count", "f", "--kind", "uprobe"}),
+              HasSubstr("not one of fprobe, kprobe, kretprobe"));
+  EXPECT_THAT(complaint({"latency", "f", "--kind", "kprobe"}),
+              HasSubstr("sees no return"));
+}
+
 TEST(Options, InjectedValues) {
   const auto value = [](const char* text) {
     return parse({"inject", "f", "--return", text}).injection.value;
