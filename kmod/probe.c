@@ -228,6 +228,15 @@ static int arm(struct probekit_probe *probe)
 	return err;
 }
 
+static int may_request(const struct probekit_request *request)
+{
+	int err = probekit_may_probe();
+
+	if (!err && request->flags & PROBEKIT_FLAG_OUTCOME)
+		err = probekit_may_change_outcome();
+	return err;
+}
+
 /**
  * probekit_probe_attach() - make a probe of handlers and the set they name
  * @request: handlers, which live as long as @link
@@ -247,9 +256,7 @@ int probekit_probe_attach(const struct probekit_request *request, struct bpf_lin
 	u32 maxactive;
 	int err;
 
-	err = probekit_may_probe();
-	if (!err && request->flags & PROBEKIT_FLAG_OUTCOME)
-		err = probekit_may_change_outcome();
+	err = may_request(request);
 	if (err)
 		return err;
 	set = probekit_targets_get_by_fd(request->targets_fd);
@@ -345,9 +352,7 @@ int probekit_probe_swap(const struct probekit_request *request, struct bpf_link 
 	struct probekit_probe *probe;
 	int err;
 
-	err = probekit_may_probe();
-	if (!err && request->flags & PROBEKIT_FLAG_OUTCOME)
-		err = probekit_may_change_outcome();
+	err = may_request(request);
 	if (err)
 		return err;
 	mutex_lock(&probekit_lock);

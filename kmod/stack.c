@@ -53,12 +53,12 @@ NOKPROBE_SYMBOL(probekit_kernel_stack);
  */
 u32 probekit_user_stack(u64 *ips, u32 room)
 {
-	const struct pt_regs *regs = task_pt_regs(current);
+	struct pt_regs *regs = task_pt_regs(current);
 	struct { unsigned long next, ip; } frame;
 	unsigned long at = regs->bp;
 	u32 n = 0;
 
-	if (!current->mm || !user_64bit_mode((struct pt_regs *)regs))
+	if (!current->mm || !user_64bit_mode(regs))
 		return 0;
 	ips[n++] = regs->ip;
 	while (n < room && at &&

@@ -128,6 +128,14 @@ static int init_word(u32 *to, u32 value, u32 limit)
 	return 1;
 }
 
+static int init_flags(u32 *to, u32 value, u32 known)
+{
+	if (value & ~known)
+		return -EINVAL;
+	*to = value;
+	return 1;
+}
+
 /* Return: whether the member is dealt with, or -errno. */
 static int type_init_member(const struct probekit_type *type, const struct btf_type *t,
 			    const struct btf_member *member, void *kdata, const void *udata)
@@ -143,8 +151,7 @@ static int type_init_member(const struct probekit_type *type, const struct btf_t
 	if (offset == type->engine)
 		return memchr_inv(udata + offset, 0, 2 * NOTE_WORDS * sizeof(u32)) ? -EINVAL : 1;
 	if (offset == type->flags)
-		return *word_at(udata, offset) & ~type->known_flags ?
-		       -EINVAL : init_word(to, *word_at(udata, offset), U32_MAX);
+		return init_flags(to, *word_at(udata, offset), type->known_flags);
 	if (offset == type->data_size)
 		return init_word(to, *word_at(udata, offset), type->max_data);
 	if (offset == type->maxactive)
