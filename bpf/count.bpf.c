@@ -3,26 +3,13 @@
 #include "vmlinux.h"
 #include <probekit/probekit.bpf.h>
 
+#include "calls.bpf.h"
 #include "filter.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);		/* the loader sets it: one per target */
-	__type(key, __u32);
-	__type(value, __u64);
-} calls SEC(".maps");
 
 static __always_inline int count_call(struct probekit_call *call)
 {
-	__u32 target = call->target;
-	__u64 *n;
-
-	if (!filter_matches())
-		return 0;
-	n = bpf_map_lookup_elem(&calls, &target);
-	/* atomic: an interrupt on this CPU may count the same function */
-	if (n)
-		__sync_fetch_and_add(n, 1);
+	if (filter_matches())
+		calls_add(call);
 	return 0;
 }
 

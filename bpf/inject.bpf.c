@@ -3,6 +3,7 @@
 #include "vmlinux.h"
 #include <probekit/probekit.bpf.h>
 
+#include "calls.bpf.h"
 #include "filter.bpf.h"
 
 const volatile __u64 inject_value;
@@ -13,13 +14,6 @@ const volatile __u32 inject_probability;	/* of 2^32 */
 
 /* Calls that the filter has let through. */
 __u64 seen;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);		/* the loader sets it: one per target */
-	__type(key, __u32);
-	__type(value, __u64);
-} injected SEC(".maps");
 
 static __always_inline bool is_chosen(void)
 {
@@ -35,14 +29,8 @@ static __always_inline bool is_chosen(void)
 SEC("struct_ops")
 int BPF_PROG(inject_pre, struct probekit_call *call)
 {
-	__u32 target = call->target;
-	__u64 *n;
-
-	if (!filter_matches() || !is_chosen() || probekit_skip(call, inject_value))
-		return 0;
-	n = bpf_map_lookup_elem(&injected, &target);
-	if (n)
-		__sync_fetch_and_add(n, 1);
+	if (filter_matches() && is_chosen() && !probekit_skip(call, inject_value))
+		calls_add(call);
 	return 0;
 }
 

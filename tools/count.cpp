@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <cstdint>
-#include <numeric>
 
 #include "commands.hpp"
 #include "handlers.hpp"
@@ -8,11 +7,6 @@
 
 namespace probekit::tools {
 namespace {
-
-Reading read_calls(const Object& object, std::uint32_t target) {
-  const auto cpus = object.read_percpu<std::uint64_t>("calls", target);
-  return {std::accumulate(cpus.begin(), cpus.end(), std::uint64_t{0}), {}};
-}
 
 std::string_view probe_of(std::uint32_t kind) {
   switch (kind) {
@@ -32,7 +26,6 @@ int run_count(const Options& options) {
                            .probe = probe_of(options.kind),
                            .object = handlers::count(),
                            .map = "calls",
-                           .kind = options.kind,
                            .set_up = [](Object&) {},
                            .read = read_calls});
 }

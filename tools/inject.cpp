@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
 #include "commands.hpp"
 #include "handlers.hpp"
@@ -12,11 +11,6 @@
 
 namespace probekit::tools {
 namespace {
-
-Reading read_injected(const Object& object, std::uint32_t target) {
-  const auto cpus = object.read_percpu<std::uint64_t>("injected", target);
-  return {std::accumulate(cpus.begin(), cpus.end(), std::uint64_t{0}), {}};
-}
 
 // Zero means no limit, so the least that can be asked for is one.
 std::uint32_t of_all_numbers(double probability) {
@@ -36,8 +30,7 @@ int run_inject(const Options& options) {
                  {.name = "inject",
                   .probe = "inject",
                   .object = handlers::inject(),
-                  .map = "injected",
-                  .kind = PROBEKIT_KIND_KPROBE,
+                  .map = "calls",
                   .flags = PROBEKIT_FLAG_OUTCOME,
                   .set_up =
                       [&](Object& object) {
@@ -48,7 +41,7 @@ int run_inject(const Options& options) {
                             "inject_probability",
                             of_all_numbers(injection.probability));
                       },
-                  .read = read_injected});
+                  .read = read_calls});
 }
 
 }  // namespace probekit::tools

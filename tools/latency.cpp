@@ -48,7 +48,6 @@ int run_latency(const Options& options) {
                                                         : "latency",
        .object = handlers::latency(),
        .map = "latencies",
-       .kind = options.kind,
        .set_up = [min](Object& object) { object.set_constant("min_ns", min); },
        .read = read_times});
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <probekit/aim.hpp>
 #include <probekit/engine.hpp>
@@ -60,9 +61,8 @@ class Measurement {
     require_ftrace();
     const Engine engine = Engine::open();
     require_features(engine);
-    SelectOptions how = select_options(options_);
-    how.kind = instrument_.kind;
-    const Aim aimed = aim(engine, wanted_.patterns, wanted_.excludes, how);
+    const Aim aimed = aim(engine, wanted_.patterns, wanted_.excludes,
+                          select_options(options_));
     report(aimed.selection);
     if (!aimed.targets) return nothing_to_probe(aimed.selection);
 
@@ -236,6 +236,11 @@ class Measurement {
 };
 
 }  // namespace
+
+Reading read_calls(const Object& object, std::uint32_t target) {
+  const auto cpus = object.read_percpu<std::uint64_t>("calls", target);
+  return {std::accumulate(cpus.begin(), cpus.end(), std::uint64_t{0}), {}};
+}
 
 int measure(const Options& options, const Instrument& instrument) {
   return Measurement(options, instrument).run();

@@ -122,13 +122,6 @@ HistogramChoice parse_histogram(std::string_view value) {
   throw BadValue("not one of top, all, none");
 }
 
-std::uint32_t parse_kind(std::string_view value) {
-  if (value == "fprobe") return PROBEKIT_KIND_FPROBE;
-  if (value == "kprobe") return PROBEKIT_KIND_KPROBE;
-  if (value == "kretprobe") return PROBEKIT_KIND_KRETPROBE;
-  throw BadValue("not one of fprobe, kprobe, kretprobe");
-}
-
 std::string parse_text(const std::string& value) {
   if (value.empty()) throw BadValue("empty");
   return value;
@@ -276,6 +269,8 @@ Options parse_options(const CommandSpec& command,
                       std::span<const std::string> arguments) {
   Options options;
   options.command = command.command;
+  // Only a kprobe can skip a function.
+  if (command.command == Command::inject) options.kind = PROBEKIT_KIND_KPROBE;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const bool has_program = dashes != arguments.end();
   if (has_program) options.program.assign(dashes + 1, arguments.end());

@@ -15,19 +15,6 @@ namespace {
 
 using Probes = std::vector<probekit_probe_info>;
 
-std::string_view kind_name(std::uint32_t kind) {
-  switch (kind) {
-    case PROBEKIT_KIND_FPROBE:
-      return "fprobe";
-    case PROBEKIT_KIND_KPROBE:
-      return "kprobe";
-    case PROBEKIT_KIND_KRETPROBE:
-      return "kretprobe";
-    default:
-      return "unknown";
-  }
-}
-
 // The engine ends the name with a zero byte.
 std::string owner_name(const probekit_probe_info& probe) {
   return printable(static_cast<const char*>(probe.owner_name));

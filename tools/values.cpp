@@ -2,6 +2,7 @@
 #include "values.hpp"
 
 #include <fmt/format.h>
+#include <probekit/uapi.h>
 
 #include <algorithm>
 #include <array>
@@ -10,10 +11,16 @@
 #include <limits>
 #include <numeric>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace probekit::tools {
 namespace {
+
+constexpr std::array<std::pair<std::uint32_t, std::string_view>, 3> kKinds{
+    {{PROBEKIT_KIND_FPROBE, "fprobe"},
+     {PROBEKIT_KIND_KPROBE, "kprobe"},
+     {PROBEKIT_KIND_KRETPROBE, "kretprobe"}}};
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr auto kLongest =
@@ -96,6 +103,20 @@ std::uint64_t parse_number(std::string_view text, std::uint64_t low,
     throw BadValue(fmt::format("not between {} and {}", low, high));
   }
   return value;
+}
+
+std::uint32_t parse_kind(std::string_view text) {
+  for (const auto& [kind, name] : kKinds) {
+    if (text == name) return kind;
+  }
+  throw BadValue("not one of fprobe, kprobe, kretprobe");
+}
+
+std::string_view kind_name(std::uint32_t kind) {
+  for (const auto& [known, name] : kKinds) {
+    if (kind == known) return name;
+  }
+  return "unknown";
 }
 
 std::uint64_t parse_return(std::string_view text) {

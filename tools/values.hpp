@@ -27,6 +27,10 @@ std::chrono::nanoseconds parse_duration(std::string_view text);
 /// A number of seconds, more than zero: 5, 0.25.
 std::chrono::nanoseconds parse_seconds(std::string_view text);
 
+/// PROBEKIT_KIND_* by its name, and the other way round.
+std::uint32_t parse_kind(std::string_view text);
+std::string_view kind_name(std::uint32_t kind);
+
 /// What a function may return: -ENOMEM, a decimal number, or a hexadecimal one.
 std::uint64_t parse_return(std::string_view text);
 
