@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 //
 // A call reaches the entry data of the call around it.
-#include "enclosing.skel.h"
 #include "support.hpp"
 
 namespace probekit::test {
@@ -14,18 +13,12 @@ struct Carrier {
   std::uint32_t kind;
 };
 
-std::span<const std::byte> enclosing() {
-  std::size_t size = 0;
-  const void* data = enclosing_bpf::elf_bytes(&size);
-  return {static_cast<const std::byte*>(data), size};
-}
-
 class EnclosingTest : public EngineTest,
                       public testing::WithParamInterface<Carrier> {
  protected:
   Probe attach(const std::vector<probekit_target>& targets) const {
-    const auto wanted = targets;
-    Probe probe(engine_, enclosing(), GetParam().name, wanted, GetParam().kind);
+    Probe probe(engine_, elf::enclosing(), GetParam().name, targets,
+                GetParam().kind);
     probe.attach();
     return probe;
   }

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <probekit/error.hpp>
 
-#include "kinds.skel.h"
 #include "support.hpp"
 
 namespace probekit::test {
@@ -13,12 +12,6 @@ namespace {
 constexpr std::uint32_t kKprobe = PROBEKIT_KIND_KPROBE;
 constexpr std::uint32_t kKretprobe = PROBEKIT_KIND_KRETPROBE;
 constexpr std::uint64_t kCookieCancel = 13;
-
-std::span<const std::byte> kinds() {
-  std::size_t size = 0;
-  const void* data = kinds_bpf::elf_bytes(&size);
-  return {static_cast<const std::byte*>(data), size};
-}
 
 /// The instruction after the place of ftrace, which follows endbr64 if the
 /// function has one.
@@ -58,7 +51,7 @@ class KindsTest : public EngineTest {
   KindProbe make(const std::string& name, std::uint32_t kind,
                  const std::vector<probekit_target>& targets) const {
     KindProbe probe{
-        engine_.make_targets(targets, kind), Object(name, kinds()), {}};
+        engine_.make_targets(targets, kind), Object(name, elf::kinds()), {}};
     probe.object.set_targets(name, probe.targets);
     probe.object.load();
     return probe;
@@ -259,7 +252,7 @@ TEST_F(KindsTest, TargetsOfAnotherKindAreRefused) {
 TEST_F(KindsTest, HandlersAreSwapped) {
   KindProbe probe = attach("kret", kKretprobe, {at("target_leaf")});
   target_.run(TARGET_LEAF, 3);
-  Object next("kret", kinds());
+  Object next("kret", elf::kinds());
   next.load();
   next.swap(*probe.link, "kret");
   target_.run(TARGET_LEAF, 4);

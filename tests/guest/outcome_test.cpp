@@ -12,18 +12,11 @@
 #include <probekit/error.hpp>
 
 #include "cli.hpp"
-#include "outcome.skel.h"
 
 namespace probekit::test {
 namespace {
 
 constexpr std::uint64_t kMinusEnomem = -std::uint64_t{ENOMEM};
-
-std::span<const std::byte> outcome() {
-  std::size_t size = 0;
-  const void* data = outcome_bpf::elf_bytes(&size);
-  return {static_cast<const std::byte*>(data), size};
-}
 
 std::uint64_t refused(const Probe& probe) {
   std::uint64_t sum = 0;
@@ -58,7 +51,7 @@ class OutcomeTest : public testing::Test {
   static Probe make(const Engine& engine, const char* name, std::uint32_t kind,
                     std::uint64_t address, std::uint64_t value,
                     std::uint32_t flags = PROBEKIT_FLAG_OUTCOME) {
-    Probe probe(engine, outcome(), name,
+    Probe probe(engine, elf::outcome(), name,
                 {{.address = address, .cookie = value}}, kind);
     probe.object.set_flags(name, flags);
     return probe;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "stack.skel.h"
 #include "support.hpp"
 
 namespace probekit::test {
@@ -13,12 +12,6 @@ namespace {
 
 /// The functions that are looked for have fewer bytes of code than that.
 constexpr std::uint64_t kSmall = 64;
-
-std::span<const std::byte> stack() {
-  std::size_t size = 0;
-  const void* data = stack_bpf::elf_bytes(&size);
-  return {static_cast<const std::byte*>(data), size};
-}
 
 // The stack of this process that handlers shall see, and the numbers that keep
 // the compiler from jumping to what is to be called.
@@ -38,7 +31,7 @@ class StackTest : public EngineTest {
  protected:
   Probe attach(const char* name, std::uint32_t kind,
                const std::vector<probekit_target>& targets) const {
-    Probe probe(engine_, stack(), name, targets, kind);
+    Probe probe(engine_, elf::stack(), name, targets, kind);
     EXPECT_EQ(probe.targets.accepted(), targets.size());
     probe.attach();
     return probe;

@@ -94,10 +94,7 @@ class Attacher {
     }
     probe.detach();
     const auto stats = probe.stats();
-    if (!kind.exits) return true;
-    return stats.entries == stats.exits + stats.in_flight + stats.cancelled +
-                                stats.missed_recursion + stats.missed_storage +
-                                stats.missed_swapped + stats.missed_exit;
+    return !kind.exits || stats.entries == accounted_for(stats);
   }
 
   const std::vector<probekit_target>& functions_;

@@ -18,8 +18,11 @@
 
 #include "counters.skel.h"
 #include "data.skel.h"
+#include "enclosing.skel.h"
 #include "kinds.skel.h"
+#include "outcome.skel.h"
 #include "record.skel.h"
+#include "stack.skel.h"
 
 namespace probekit::test {
 namespace {
@@ -219,6 +222,11 @@ bool Signal::wait() const {
 namespace elf {
 std::span<const std::byte> record() { return bytes(record_bpf::elf_bytes); }
 std::span<const std::byte> data() { return bytes(data_bpf::elf_bytes); }
+std::span<const std::byte> enclosing() {
+  return bytes(enclosing_bpf::elf_bytes);
+}
+std::span<const std::byte> outcome() { return bytes(outcome_bpf::elf_bytes); }
+std::span<const std::byte> stack() { return bytes(stack_bpf::elf_bytes); }
 std::span<const std::byte> kinds() { return bytes(kinds_bpf::elf_bytes); }
 std::span<const std::byte> counters() { return bytes(counters_bpf::elf_bytes); }
 }  // namespace elf
@@ -284,10 +292,14 @@ const event& event_number(const std::vector<event>& events,
   return *found;
 }
 
+std::uint64_t accounted_for(const probekit_stats& stats) {
+  return stats.exits + stats.in_flight + stats.cancelled +
+         stats.missed_recursion + stats.missed_storage + stats.missed_swapped +
+         stats.missed_exit;
+}
+
 void expect_balance(const probekit_stats& stats) {
-  EXPECT_EQ(stats.entries, stats.exits + stats.in_flight + stats.cancelled +
-                               stats.missed_recursion + stats.missed_storage +
-                               stats.missed_swapped + stats.missed_exit);
+  EXPECT_EQ(stats.entries, accounted_for(stats));
 }
 
 EngineTest::EngineTest() : engine_(Engine::open()) {}

@@ -126,7 +126,10 @@ namespace elf {
 std::span<const std::byte> record();
 std::span<const std::byte> data();
 std::span<const std::byte> counters();
+std::span<const std::byte> enclosing();
 std::span<const std::byte> kinds();
+std::span<const std::byte> outcome();
+std::span<const std::byte> stack();
 }  // namespace elf
 
 /// A probe on its way: targets, an object aimed at them, and its link.
@@ -158,8 +161,9 @@ std::vector<event> exits_of(const std::vector<event>& events);
 const event& event_number(const std::vector<event>& events,
                           std::uint64_t number);
 
-/// entries = exits + in_flight + cancelled + every missed_*, for a probe with
+/// exits + in_flight + cancelled + every missed_*: the entries of a probe with
 /// an exit handler.
+std::uint64_t accounted_for(const probekit_stats& stats);
 void expect_balance(const probekit_stats& stats);
 
 /// An engine and the test module, for each test anew.
